@@ -1,0 +1,255 @@
+//! The index: a redb database that several processes write to. It is the authority on what exists.
+//!
+//! Every call into redb runs under `catch_unwind`, because hot reads skip checksums and a damaged page can make redb
+//! panic. Before each transaction the open handle is compared with the file under its name: a rebuild renames a new
+//! file in, and commits to the old handle would vanish.
+
+pub(crate) mod apply;
+pub(crate) mod keys;
+pub(crate) mod references;
+pub(crate) mod rows;
+pub(crate) mod tables;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use redb::{ConcurrencyMode, Database, ReadableDatabase as _, TransactionError};
+
+use crate::error::{Error, ErrorKind, IoContext as _, Result};
+use crate::id::Id;
+use crate::index::rows::StateRow;
+use crate::index::tables::{Snapshot, Tables, db_error};
+use crate::io::{Io, LockMode, is_absent};
+use crate::limits::INDEX_CACHE_BYTES;
+use crate::lock::{Backoff, Deadline, Lock};
+
+/// Name of the index in the store.
+pub(crate) const INDEX_FILE: &str = "index.redb";
+
+/// Below this a smaller index is not worth the time.
+const COMPACT_BYTES_MIN: u64 = 2 << 20;
+
+/// The open index.
+#[derive(Debug)]
+pub(crate) struct Index {
+    io: Arc<dyn Io>,
+    path: PathBuf,
+    lock_path: PathBuf,
+    open: Mutex<Option<OpenIndex>>,
+    /// Held by repair and rebuild, which keep everybody else out for as long as they work.
+    exclusive: Option<Lock>,
+}
+
+#[derive(Clone, Debug)]
+struct OpenIndex {
+    database: Arc<Database>,
+    identity: (u64, u64),
+}
+
+/// A database builder with the settings that every opener of one file must share.
+pub(crate) fn builder() -> redb::Builder {
+    let mut builder = Database::builder();
+    builder.set_concurrency_mode(ConcurrencyMode::MultiWriter).set_cache_size(INDEX_CACHE_BYTES);
+    builder
+}
+
+/// Runs a call into redb; a panic becomes an error.
+pub(crate) fn guarded<T>(action: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let text = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(Error::new(ErrorKind::IndexDamaged, action.to_owned()).cause(format!("the database failed: {text}")))
+    })
+}
+
+/// Whether less than half of a file of `size` bytes is in use.
+fn is_mostly_free(database: &Database, size: u64) -> Result<bool> {
+    let fail = |error: redb::Error| db_error("look at the index", error);
+    let txn = match database.try_begin_write() {
+        Ok(txn) => txn,
+        Err(TransactionError::WouldBlock) => return Ok(false),
+        Err(error) => return Err(fail(error.into())),
+    };
+    let stats = txn.stats().map_err(|error| fail(error.into()))?;
+    txn.abort().map_err(|error| fail(error.into()))?;
+    Ok(stats.allocated_pages().saturating_mul(stats.page_size() as u64).saturating_mul(2) < size)
+}
+
+impl Index {
+    pub(crate) fn new(io: Arc<dyn Io>, store: &Path) -> Self {
+        Self {
+            io,
+            path: store.join(INDEX_FILE),
+            lock_path: store.join("locks").join("index"),
+            open: Mutex::new(None),
+            exclusive: None,
+        }
+    }
+
+    /// A handle for one that keeps everybody else out: `lock` is `locks/index`, held exclusively.
+    pub(crate) fn with_exclusive_lock(io: Arc<dyn Io>, store: &Path, lock: Lock) -> Self {
+        Self { exclusive: Some(lock), ..Self::new(io, store) }
+    }
+
+    fn lock_open(&self) -> MutexGuard<'_, Option<OpenIndex>> {
+        // A panic while the slot was held leaves at worst a handle that is compared again before use.
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the index of a new store under a temporary name and renames it in: it is there whole or not at all.
+    pub(crate) fn create(io: &Arc<dyn Io>, store: &Path, state: &StateRow) -> Result<()> {
+        let temporary = store.join(format!("{INDEX_FILE}.{}.tmp", Id::random()));
+        Self::create_at(io, &temporary, |tables| tables.put_state(state))?;
+        let path = store.join(INDEX_FILE);
+        io.rename(&temporary, &path).context("rename", &temporary)?;
+        io.sync_dir(store).context("sync", store)
+    }
+
+    /// Makes a durable, closed database file at `path` and fills it.
+    pub(crate) fn create_at(
+        io: &Arc<dyn Io>,
+        path: &Path,
+        fill: impl FnOnce(&mut Tables<'_>) -> Result<()>,
+    ) -> Result<()> {
+        guarded("create the index", || {
+            let database =
+                io.open_database(&builder(), path, true).map_err(|error| db_error("create the index", error).at(path))?;
+            let txn = database.begin_write().map_err(|error| db_error("create the index", error).at(path))?;
+            let mut tables = Tables::open(&txn)?;
+            fill(&mut tables)?;
+            drop(tables);
+            txn.commit().map_err(|error| db_error("create the index", error).at(path))?;
+            database.close().map_err(|error| db_error("close the index", error).at(path))
+        })?;
+        let file = io.open(path, crate::io::Open::Write).context("open", path)?;
+        file.sync_data().context("sync", path)
+    }
+
+    /// The handle, opened anew when another file has taken the name. The caller holds `locks/index` shared.
+    fn database(&self) -> Result<Arc<Database>> {
+        let stat = self.io.stat(&self.path).map_err(|error| {
+            let kind = if is_absent(&error) { ErrorKind::IndexMissing } else { ErrorKind::Io };
+            Error::new(kind, "open the index").at(&self.path).because(error)
+        })?;
+        let mut open = self.lock_open();
+        if let Some(current) = open.as_ref().filter(|current| current.identity == stat.identity()) {
+            return Ok(Arc::clone(&current.database));
+        }
+        *open = None;
+        let database = guarded("open the index", || {
+            self.io
+                .open_database(&builder(), &self.path, false)
+                .map_err(|error| db_error("open the index", error).at(&self.path))
+        })?;
+        let database = Arc::new(database);
+        *open = Some(OpenIndex { database: Arc::clone(&database), identity: stat.identity() });
+        Ok(database)
+    }
+
+    fn shared_lock(&self, deadline: Deadline) -> Result<Option<Lock>> {
+        if self.exclusive.is_some() {
+            return Ok(None);
+        }
+        Lock::wait(&self.io, &self.lock_path, LockMode::Shared, deadline).map(Some)
+    }
+
+    /// Runs `work` in a read transaction.
+    pub(crate) fn read<T>(&self, deadline: Deadline, work: impl FnOnce(&Snapshot) -> Result<T>) -> Result<T> {
+        let _lock = self.shared_lock(deadline)?;
+        let database = self.database()?;
+        guarded("read the index", || {
+            let txn = database.begin_read().map_err(|error| db_error("read the index", error).at(&self.path))?;
+            work(&Snapshot::new(txn))
+        })
+    }
+
+    /// Runs `work` in the one write transaction of the store and commits what it did, durably, if it says `Some`.
+    /// `None` takes everything back.
+    pub(crate) fn write<T>(
+        &self,
+        deadline: Deadline,
+        work: impl FnOnce(&mut Tables<'_>) -> Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let _lock = self.shared_lock(deadline)?;
+        let database = self.database()?;
+        guarded("write the index", || {
+            let mut backoff = Backoff::new();
+            let txn = loop {
+                match database.try_begin_write() {
+                    Ok(txn) => break txn,
+                    Err(TransactionError::WouldBlock) if !deadline.passed() => backoff.sleep(),
+                    Err(TransactionError::WouldBlock) => {
+                        return Err(Error::new(ErrorKind::LockTimeout, "write the index")
+                            .at(&self.path)
+                            .cause("another process is in a transaction"));
+                    }
+                    Err(error) => return Err(db_error("write the index", error).at(&self.path)),
+                }
+            };
+            let mut tables = Tables::open(&txn)?;
+            let result = work(&mut tables);
+            drop(tables);
+            match result {
+                Ok(Some(value)) => {
+                    txn.commit().map_err(|error| db_error("commit to the index", error).at(&self.path))?;
+                    Ok(Some(value))
+                }
+                Ok(None) => {
+                    txn.abort().map_err(|error| db_error("write the index", error).at(&self.path))?;
+                    Ok(None)
+                }
+                Err(error) => {
+                    // The first error is the one to tell; redb takes the transaction back when it is dropped, too.
+                    let _ = txn.abort();
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    /// Closes the handle, so that nothing has to be repaired at the next open.
+    pub(crate) fn close(&self) -> Result<()> {
+        let Some(open) = self.lock_open().take() else { return Ok(()) };
+        match Arc::try_unwrap(open.database) {
+            Ok(database) => guarded("close the index", || {
+                database.close().map_err(|error| db_error("close the index", error).at(&self.path))
+            }),
+            // A transaction of another thread still runs; the database closes when it ends.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Gives unused space of the file back, where no other process is in the way.
+    pub(crate) fn compact(&self) -> Result<()> {
+        let _lock = match &self.exclusive {
+            Some(_) => None,
+            None => match Lock::try_new(&self.io, &self.lock_path, LockMode::Exclusive)? {
+                Some(lock) => Some(lock),
+                None => return Ok(()),
+            },
+        };
+        let mut open = self.lock_open();
+        let Some(current) = open.as_mut() else { return Ok(()) };
+        let Some(database) = Arc::get_mut(&mut current.database) else { return Ok(()) };
+        let size = self.io.stat(&self.path).context("look at the index", &self.path)?.size;
+        if size < COMPACT_BYTES_MIN || !guarded("look at the index", || is_mostly_free(database, size))? {
+            return Ok(());
+        }
+        guarded("compact the index", || match database.compact() {
+            Ok(_) | Err(redb::CompactionError::TransactionInProgress) => Ok(()),
+            Err(error) => Err(db_error("compact the index", error).at(&self.path)),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn lock_path(&self) -> &Path {
+        &self.lock_path
+    }
+}

@@ -1,0 +1,107 @@
+//! A point's manifest in memory.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::error::Result;
+use crate::hash::Hash;
+use crate::index::tables::Rows;
+use crate::object::pending::{Base, Pending};
+use crate::store::Inner;
+use crate::tree::{Built, Entry, ManifestPath, Node, NodeSource, Roots, TrackedPath, build, walk};
+
+/// Where a node stands: which tree, which level, and its first path. The node there before is the one a new node
+/// differs least from.
+type NodePlace = (bool, u8, ManifestPath);
+
+/// Entries of a point, and the nodes they are stored in.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Manifest {
+    pub(crate) roots: Roots,
+    pub(crate) entries: BTreeMap<TrackedPath, Entry>,
+    nodes: HashSet<Hash>,
+    places: HashMap<NodePlace, Hash>,
+}
+
+struct StoredNodes<'a> {
+    inner: &'a Inner,
+    rows: &'a dyn Rows,
+}
+
+impl NodeSource for StoredNodes<'_> {
+    fn node(&self, hash: Hash) -> Result<Node> {
+        self.inner.reader.node(self.rows, hash)
+    }
+}
+
+impl Manifest {
+    /// Reads a manifest from the store.
+    pub(crate) fn read(inner: &Inner, rows: &dyn Rows, roots: Roots) -> Result<Self> {
+        let source = StoredNodes { inner, rows };
+        let mut manifest = Self { roots, ..Self::default() };
+        for (absolute, root) in [(false, roots.workspace), (true, roots.absolute)] {
+            let wrap = if absolute { TrackedPath::Absolute } else { TrackedPath::Workspace };
+            let (entries, nodes, places) = (&mut manifest.entries, &mut manifest.nodes, &mut manifest.places);
+            walk(
+                &source,
+                root,
+                &mut |path, entry| {
+                    entries.insert(wrap(path), entry);
+                    Ok(())
+                },
+                &mut |hash, level, first| {
+                    nodes.insert(hash);
+                    places.insert((absolute, level, first.clone()), hash);
+                },
+            )?;
+        }
+        Ok(manifest)
+    }
+
+    /// Builds the manifest of `entries` and adds the nodes that `before` does not share to `pending`.
+    pub(crate) fn build(
+        inner: &Inner,
+        entries: BTreeMap<TrackedPath, Entry>,
+        before: &Self,
+        pending: &mut Pending,
+    ) -> Self {
+        let mut trees: [Vec<(ManifestPath, Entry)>; 2] = [Vec::new(), Vec::new()];
+        for (path, entry) in &entries {
+            let (tree, path) = match path {
+                TrackedPath::Workspace(path) => (0, path),
+                TrackedPath::Absolute(path) => (1, path),
+            };
+            trees[tree].push((path.clone(), entry.clone()));
+        }
+        let [workspace, absolute] = trees.map(|entries| build(&entries));
+        let mut manifest = Self {
+            roots: Roots { workspace: workspace.root, absolute: absolute.root },
+            entries,
+            ..Self::default()
+        };
+        manifest.add_nodes(inner, workspace, false, before, pending);
+        manifest.add_nodes(inner, absolute, true, before, pending);
+        manifest
+    }
+
+    fn add_nodes(&mut self, inner: &Inner, tree: Built, absolute: bool, before: &Self, pending: &mut Pending) {
+        for node in tree.nodes {
+            self.nodes.insert(node.hash);
+            let place = (absolute, node.level, node.first);
+            if !before.nodes.contains(&node.hash) {
+                // A base that cannot be read only costs the delta.
+                let base = before.places.get(&place).and_then(|hash| {
+                    inner.read_object(*hash).ok().map(|bytes| Base { hash: *hash, bytes })
+                });
+                pending.add_node(node.hash, node.bytes, base.as_ref());
+            }
+            self.places.insert(place, node.hash);
+        }
+    }
+
+    /// Paths whose entry is not that of `before`.
+    pub(crate) fn changed_since(&self, before: &Self) -> u64 {
+        let changed = self.entries.iter().filter(|(path, entry)| before.entries.get(path) != Some(entry)).count();
+        let gone = before.entries.keys().filter(|path| !self.entries.contains_key(path)).count();
+        (changed + gone) as u64
+    }
+}

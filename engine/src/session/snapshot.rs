@@ -1,0 +1,366 @@
+//! Points: the state of every tracked path at one moment, in one transaction.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::hash::Hash;
+use crate::id::Id;
+use crate::index::keys;
+use crate::index::rows::{PinRow, PointKind, PointRow, RedoRow};
+use crate::index::tables::{Logical, Rows as _, RowsExt as _, Tables};
+use crate::journal::Change;
+use crate::limits::{FRAME_BATCH_BYTES, PROMPT_CHARS_MAX};
+use crate::object::large::StoredLarge;
+use crate::object::pending::{Base, Pending, PendingObject};
+use crate::session::manifest::Manifest;
+use crate::session::points::Point;
+use crate::session::track::{Captured, Resolver, capture_file};
+use crate::session::{Session, State, Tracked};
+use crate::tree::{Entry, Reason, TrackedPath};
+use crate::workspace::stat_fingerprint;
+
+/// Files captured before what is pending is written: bounds memory.
+const CAPTURE_CHUNK: usize = 512;
+
+/// What point to take.
+#[derive(Clone, Debug)]
+pub struct SnapshotRequest {
+    /// What it is for.
+    pub kind: PointKind,
+    /// The prompt that follows.
+    pub prompt: Option<String>,
+    /// User message to bind to, if it is known already.
+    pub entry: Option<String>,
+    /// Oldest unprotected points above this number are dropped; 0 = no cap.
+    pub points_max: u64,
+    /// Paths to track from now on, absolute. Their state now is their original state, too.
+    pub add: Vec<PathBuf>,
+}
+
+impl SnapshotRequest {
+    /// A point of `kind` and nothing more.
+    pub fn of(kind: PointKind) -> Self {
+        Self { kind, prompt: None, entry: None, points_max: 0, add: Vec::new() }
+    }
+}
+
+/// A path whose content is not in the point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotCaptured {
+    /// The absolute path.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: Reason,
+    /// More about it, for people.
+    pub detail: Option<String>,
+}
+
+/// A point that was taken.
+#[derive(Clone, Debug)]
+pub struct SnapshotOutcome {
+    /// The point.
+    pub point: Point,
+    /// Paths whose content is not in it.
+    pub not_captured: Vec<NotCaptured>,
+    /// Points that the cap dropped.
+    pub dropped: u64,
+}
+
+/// A path to look at.
+struct Candidate {
+    key: TrackedPath,
+    path: PathBuf,
+    /// Content before: what a delta is made against.
+    before: Option<Hash>,
+}
+
+impl Session {
+    /// Takes a point of every tracked path. When this returns, it is durable.
+    pub fn snapshot(&self, request: &SnapshotRequest) -> Result<SnapshotOutcome> {
+        let mut state = self.lock_state();
+        match self.try_snapshot(&mut state, request) {
+            // What the handle remembered was no longer true, for instance because the last point was dropped and
+            // collected by another process: look at everything again.
+            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::ObjectMissing) => {
+                state.manifest = Some(Manifest::default());
+                for tracked in state.tracked.values_mut() {
+                    tracked.seen = None;
+                }
+                self.inner.reader.cache().clear();
+                self.try_snapshot(&mut state, request)
+            }
+            result => result,
+        }
+    }
+
+    fn try_snapshot(&self, state: &mut State, request: &SnapshotRequest) -> Result<SnapshotOutcome> {
+        self.refresh(state)?;
+        if state.manifest.is_none() {
+            state.manifest = Some(self.last_manifest()?);
+        }
+        let before = state.manifest.take().unwrap_or_default();
+        let result = self.snapshot_after(state, request, &before);
+        match result {
+            Ok((outcome, manifest)) => {
+                state.manifest = Some(manifest);
+                Ok(outcome)
+            }
+            Err(error) => {
+                state.manifest = Some(before);
+                Err(error)
+            }
+        }
+    }
+
+    /// The newest point's manifest. One that cannot be read only costs time: everything is looked at again.
+    fn last_manifest(&self) -> Result<Manifest> {
+        let last = self.inner.read(|rows| Ok(rows.points(&self.id)?.pop()))?;
+        let Some((_, point)) = last else { return Ok(Manifest::default()) };
+        Ok(self
+            .inner
+            .read_again_on_damage(|inner, rows| Manifest::read(inner, rows, point.roots))
+            .unwrap_or_default())
+    }
+
+    fn snapshot_after(
+        &self,
+        state: &mut State,
+        request: &SnapshotRequest,
+        before: &Manifest,
+    ) -> Result<(SnapshotOutcome, Manifest)> {
+        let mut pending = Pending::default();
+        let mut not_captured = Vec::new();
+        let mut entries = BTreeMap::new();
+        let mut candidates = Vec::new();
+        for (key, tracked) in &state.tracked {
+            let path = key.resolve(&self.cwd);
+            match self.unchanged(&path, tracked)? {
+                Some(entry) => {
+                    entries.insert(key.clone(), entry);
+                }
+                None => candidates.push(self.candidate(key.clone(), path, before, Some(tracked))),
+            }
+        }
+        let added = self.added(state, request, before, &mut not_captured)?;
+        let mut new_keys: Vec<TrackedPath> = added.iter().map(|candidate| candidate.key.clone()).collect();
+        candidates.extend(added);
+
+        let mut captures: BTreeMap<TrackedPath, Captured> = BTreeMap::new();
+        for chunk in candidates.chunks(CAPTURE_CHUNK) {
+            for (candidate, captured) in chunk.iter().zip(self.capture_chunk(chunk, &mut pending)?) {
+                if let Entry::NotCaptured { reason } = captured.entry
+                    && !state.tracked.contains_key(&candidate.key)
+                {
+                    let detail = captured.detail;
+                    not_captured.push(NotCaptured { path: candidate.path.clone(), reason, detail });
+                    continue;
+                }
+                entries.insert(candidate.key.clone(), captured.entry.clone());
+                captures.insert(candidate.key.clone(), captured);
+            }
+            if pending.unwritten_bytes() > 4 * FRAME_BATCH_BYTES {
+                self.inner.flush(&mut pending)?;
+            }
+        }
+        for (key, entry) in &entries {
+            if let Entry::NotCaptured { reason } = entry {
+                let detail = captures.get(key).and_then(|captured| captured.detail.clone());
+                not_captured.push(NotCaptured { path: key.resolve(&self.cwd), reason: *reason, detail });
+            }
+        }
+
+        new_keys.retain(|key| entries.contains_key(key));
+        let manifest = Manifest::build(&self.inner, entries, before, &mut pending);
+        let (point, dropped) = self.commit_point(state, request, before, &manifest, &new_keys, &mut pending)?;
+        self.keep_bytes(&pending);
+        for (key, captured) in captures {
+            let seen = captured.seen();
+            match state.tracked.get_mut(&key) {
+                Some(tracked) => tracked.seen = Some(seen),
+                None => {
+                    let tracked = Tracked { original: captured.entry, seen: Some(seen), note: None };
+                    state.tracked.insert(key, tracked);
+                }
+            }
+        }
+        state.unsaved_notes.clear();
+        state.new_paths.clear();
+        Ok((SnapshotOutcome { point, not_captured, dropped }, manifest))
+    }
+
+    /// The entry of a file that provably did not change since it was captured.
+    fn unchanged(&self, path: &Path, tracked: &Tracked) -> Result<Option<Entry>> {
+        let Some(seen) = &tracked.seen else { return Ok(None) };
+        let same = seen.trusted && stat_fingerprint(&*self.inner.io, path)? == seen.stat;
+        Ok(same.then(|| seen.entry.clone()))
+    }
+
+    fn candidate(&self, key: TrackedPath, path: PathBuf, before: &Manifest, tracked: Option<&Tracked>) -> Candidate {
+        let content = before.entries.get(&key).and_then(Entry::content);
+        let content = content.or_else(|| tracked.and_then(|tracked| tracked.original.content()));
+        Candidate { key, path, before: content }
+    }
+
+    /// The paths that the request adds and that may be tracked.
+    fn added(
+        &self,
+        state: &State,
+        request: &SnapshotRequest,
+        before: &Manifest,
+        not_captured: &mut Vec<NotCaptured>,
+    ) -> Result<Vec<Candidate>> {
+        let mut added: BTreeMap<TrackedPath, Candidate> = BTreeMap::new();
+        let mut resolver = Resolver::new(&self.inner);
+        for path in &request.add {
+            let (resolved, in_store) = resolver.resolve(path)?;
+            if let Some(reason) = self.refusal(path, &resolved, in_store) {
+                not_captured.push(NotCaptured { path: path.clone(), reason, detail: None });
+                continue;
+            }
+            let key = TrackedPath::new(&self.cwd, &resolved)
+                .map_err(|error| Error::new(ErrorKind::BadName, "track").at(path).because(error))?;
+            if !state.tracked.contains_key(&key) {
+                added.insert(key.clone(), self.candidate(key, resolved, before, None));
+            }
+        }
+        Ok(added.into_values().collect())
+    }
+
+    /// Captures files in parallel and adds what the store does not have to `pending`.
+    fn capture_chunk(&self, chunk: &[Candidate], pending: &mut Pending) -> Result<Vec<Captured>> {
+        let captured: Vec<(Captured, Vec<StoredLarge>)> = self.inner.pool().install(|| {
+            chunk
+                .par_iter()
+                .map(|candidate| {
+                    let mut large = Vec::new();
+                    let captured = capture_file(&self.inner, &candidate.path, self.max_file_bytes, &mut large)?;
+                    Ok((captured, large))
+                })
+                .collect::<Result<_>>()
+        })?;
+        let new: Vec<usize> = self.inner.read(|rows| {
+            let mut new = Vec::new();
+            for (at, (captured, _)) in captured.iter().enumerate() {
+                if let (Some(_), Some(content)) = (&captured.bytes, captured.entry.content())
+                    && !rows.has_bytes(content)?
+                {
+                    new.push(at);
+                }
+            }
+            Ok(new)
+        })?;
+        let bases: Vec<Option<Base>> = new
+            .iter()
+            .map(|at| {
+                // A base that cannot be read only costs the delta.
+                let hash = chunk[*at].before?;
+                self.inner.read_object(hash).ok().map(|bytes| Base { hash, bytes })
+            })
+            .collect();
+        let objects: Vec<PendingObject> = self.inner.pool().install(|| {
+            new.par_iter()
+                .zip(&bases)
+                .filter_map(|(at, base)| {
+                    let captured = &captured[*at].0;
+                    let (bytes, content) = (captured.bytes.as_ref()?, captured.entry.content()?);
+                    Some(PendingObject::blob(content, Arc::clone(bytes), base.as_ref()))
+                })
+                .collect()
+        });
+        for object in objects {
+            pending.add(object);
+        }
+        Ok(captured
+            .into_iter()
+            .map(|(mut captured, large)| {
+                pending.large.extend(large);
+                captured.bytes = None;
+                captured
+            })
+            .collect())
+    }
+
+    fn commit_point(
+        &self,
+        state: &mut State,
+        request: &SnapshotRequest,
+        before: &Manifest,
+        manifest: &Manifest,
+        new_keys: &[TrackedPath],
+        pending: &mut Pending,
+    ) -> Result<(Point, u64)> {
+        let known = state.revision;
+        let mut changes = self.note_changes(state);
+        if !new_keys.is_empty() {
+            let paths = new_keys.iter().map(|key| (key.clone(), manifest.entries[key].clone())).collect();
+            changes.push(Change::Tracked { session: self.id.clone(), paths });
+        }
+        let prompt = request.prompt.as_ref().map(|prompt| prompt.chars().take(PROMPT_CHARS_MAX).collect());
+        let row = PointRow {
+            id: Id::random(),
+            kind: request.kind,
+            created_ms: self.inner.io.now_ms(),
+            entry: request.entry.clone(),
+            prompt,
+            roots: manifest.roots,
+            files: manifest.entries.len() as u64,
+            changed: manifest.changed_since(before),
+            gaps: Vec::new(),
+        };
+        let tracks = !new_keys.is_empty();
+        let done = self.inner.commit(pending, |rows, order| {
+            // Nodes shared with the point before are taken for granted below; so it must still be there.
+            for root in before.roots.hashes() {
+                if !rows.object(root)?.is_some_and(|row| row.refs > 0 && row.holds_children) {
+                    return Err(Error::new(ErrorKind::Conflict, "take a point").cause("the point before is gone"));
+                }
+            }
+            let session = rows.session_or_error(&self.id)?;
+            let seq = session.next_seq;
+            changes.push(Change::PointTaken { session: self.id.clone(), seq, point: row.clone() });
+            let surplus = self.surplus(rows, request.points_max, request.kind)?;
+            let dropped = surplus.len() as u64;
+            if dropped > 0 {
+                changes.push(Change::PointsDropped { session: self.id.clone(), seqs: surplus });
+            }
+            let revision = if tracks { self.revision_after(rows, known, order)? } else { known };
+            Ok(Some((changes, (Point::new(&self.id, seq, row), dropped, revision))))
+        })?;
+        let (point, dropped, revision) = done
+            .ok_or_else(|| Error::new(ErrorKind::Internal, "take a point").cause("the transaction did nothing"))?;
+        state.revision = revision;
+        Ok((point, dropped))
+    }
+
+    /// The oldest points above the cap. The baseline, pins and what the redo stack names stay.
+    fn surplus(&self, rows: &Tables<'_>, points_max: u64, kind: PointKind) -> Result<Vec<u64>> {
+        let counted = |kind| matches!(kind, PointKind::Operation | PointKind::RedoPoint);
+        if points_max == 0 || !counted(kind) {
+            return Ok(Vec::new());
+        }
+        let points: Vec<_> = rows.points(&self.id)?.into_iter().filter(|(_, point)| counted(point.kind)).collect();
+        // The new point is one of them, and always stays.
+        let Some(mut excess) = (points.len() as u64 + 1).checked_sub(points_max) else { return Ok(Vec::new()) };
+        let mut named = Vec::new();
+        rows.scan::<RedoRow>(Logical::Redo, &keys::session_prefix(&self.id), &mut |_, row| {
+            named.extend(row.point);
+            Ok(())
+        })?;
+        let mut surplus = Vec::new();
+        for (seq, point) in points {
+            if excess == 0 {
+                break;
+            }
+            let pinned = rows.get::<PinRow>(Logical::Pins, point.id.as_bytes())?.is_some();
+            if !named.contains(&point.id) && !pinned {
+                surplus.push(seq);
+                excess -= 1;
+            }
+        }
+        Ok(surplus)
+    }
+}
