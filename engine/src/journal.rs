@@ -3,14 +3,21 @@
 //! A transaction's changes are written as one journal record in the frame that is synced before the commit, and are
 //! applied to the index by the same code that `fsck --rebuild-index` uses to replay them. So the two cannot differ.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::codec;
+use crate::error::{Error, ErrorKind, IoContext as _, Result};
 use crate::hash::Hash;
 use crate::id::Id;
 use crate::index::rows::{FrameRef, PinRow, PointRow, RedoRow, RestoreRow};
+use crate::io::{Io, Open};
 use crate::object::encode::{Form, decode};
+use crate::segment::frame::{FRAME_HEADER_BYTES, Frame};
 use crate::segment::record::{Encoding, KIND_JOURNAL, Record};
+use crate::segment::segment_path;
 use crate::tree::{Entry, TrackedPath};
 
 /// One change of the logical state.
@@ -82,9 +89,28 @@ impl Journal {
         codec::decode(&raw).ok()
     }
 
+    /// Reads the journal of a frame back. One that was committed and cannot be read means damage.
+    pub(crate) fn read_at(io: &Arc<dyn Io>, store: &Path, at: FrameRef) -> Result<Self> {
+        let path = segment_path(store, at.segment);
+        let damage = || Error::new(ErrorKind::Corrupt, "read a transaction's journal").at(&path);
+        let file = io.open(&path, Open::Read).context("open the segment", &path)?;
+        let mut head = [0; FRAME_HEADER_BYTES];
+        file.read_exact_at(&mut head, at.offset).map_err(|error| damage().because(error))?;
+        let length = Frame::length_of(&head).ok_or_else(damage)?;
+        let bytes = file.read_to_end(at.offset, length).context("read the segment", &path)?;
+        let frame = Frame::parse_at(at.segment, &bytes, at.offset).ok_or_else(damage)?;
+        frame.records.iter().find_map(|(_, record)| Self::of_record(record)).ok_or_else(damage)
+    }
+
     pub(crate) fn parent(&self) -> Option<FrameRef> {
         match self {
             Self::Changes { parent, .. } | Self::Checkpoint { parent, .. } => *parent,
+        }
+    }
+
+    pub(crate) fn at_ms(&self) -> i64 {
+        match self {
+            Self::Changes { at_ms, .. } | Self::Checkpoint { at_ms, .. } => *at_ms,
         }
     }
 }

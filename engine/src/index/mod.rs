@@ -79,6 +79,29 @@ fn is_mostly_free(database: &Database, size: u64) -> Result<bool> {
     Ok(stats.allocated_pages().saturating_mul(stats.page_size() as u64).saturating_mul(2) < size)
 }
 
+/// An index in the making, which nobody else knows of yet.
+#[derive(Debug)]
+pub(crate) struct NewIndex(Database);
+
+impl NewIndex {
+    /// Runs `work` in a transaction and commits it.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&mut Tables<'_>) -> Result<T>) -> Result<T> {
+        let fail = |error: redb::Error| db_error("create the index", error);
+        let txn = self.0.begin_write().map_err(|error| fail(error.into()))?;
+        let mut tables = Tables::open(&txn)?;
+        let value = work(&mut tables)?;
+        drop(tables);
+        txn.commit().map_err(|error| fail(error.into()))?;
+        Ok(value)
+    }
+
+    /// Runs `work` on what was committed so far.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Snapshot) -> Result<T>) -> Result<T> {
+        let txn = self.0.begin_read().map_err(|error| db_error("create the index", error))?;
+        work(&Snapshot::new(txn))
+    }
+}
+
 impl Index {
     pub(crate) fn new(io: Arc<dyn Io>, store: &Path) -> Self {
         Self {
@@ -115,18 +138,26 @@ impl Index {
         path: &Path,
         fill: impl FnOnce(&mut Tables<'_>) -> Result<()>,
     ) -> Result<()> {
-        guarded("create the index", || {
+        Self::create_in_parts(io, path, |new| new.write(fill))
+    }
+
+    /// The same in any number of transactions.
+    pub(crate) fn create_in_parts<T>(
+        io: &Arc<dyn Io>,
+        path: &Path,
+        fill: impl FnOnce(&NewIndex) -> Result<T>,
+    ) -> Result<T> {
+        let value = guarded("create the index", || {
             let database =
                 io.open_database(&builder(), path, true).map_err(|error| db_error("create the index", error).at(path))?;
-            let txn = database.begin_write().map_err(|error| db_error("create the index", error).at(path))?;
-            let mut tables = Tables::open(&txn)?;
-            fill(&mut tables)?;
-            drop(tables);
-            txn.commit().map_err(|error| db_error("create the index", error).at(path))?;
-            database.close().map_err(|error| db_error("close the index", error).at(path))
+            let new = NewIndex(database);
+            let value = fill(&new)?;
+            new.0.close().map_err(|error| db_error("close the index", error).at(path))?;
+            Ok(value)
         })?;
         let file = io.open(path, crate::io::Open::Write).context("open", path)?;
-        file.sync_data().context("sync", path)
+        file.sync_data().context("sync", path)?;
+        Ok(value)
     }
 
     /// The handle, opened anew when another file has taken the name. The caller holds `locks/index` shared.

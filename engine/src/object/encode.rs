@@ -41,36 +41,51 @@ fn zstd_text(code: usize) -> &'static str {
     zstd::zstd_safe::get_error_name(code)
 }
 
+/// Contexts and buffers that are kept: making a context costs as much as compressing 8 KB, and fresh buffers cost page
+/// faults. A prefix is borrowed for a context's life time, so deltas take a fresh context each (0.015 ms).
+struct Scratch {
+    compressor: CCtx<'static>,
+    decompressor: DCtx<'static>,
+    buffer: Vec<u8>,
+}
+
 thread_local! {
-    /// Contexts without a prefix, kept: making one costs as much as compressing 8 KB. A prefix is borrowed for a
-    /// context's life time, so deltas take a fresh one each (0.015 ms).
-    static COMPRESSOR: RefCell<CCtx<'static>> = RefCell::new(CCtx::create());
-    static DECOMPRESSOR: RefCell<DCtx<'static>> = RefCell::new(DCtx::create());
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
+        compressor: CCtx::create(),
+        decompressor: DCtx::create(),
+        buffer: Vec::new(),
+    });
 }
 
-/// Compresses with a context; `None` when the library fails, which callers answer by storing the bytes as they are.
-fn compress_with(context: &mut CCtx<'_>, content: &[u8]) -> Option<Vec<u8>> {
-    context.set_parameter(CParameter::CompressionLevel(ZSTD_LEVEL)).ok()?;
-    context.set_parameter(CParameter::ChecksumFlag(false)).ok()?;
-    let mut out = Vec::with_capacity(compress_bound(content.len()));
-    context.compress2(&mut out, content).ok()?;
-    Some(out)
+/// Compresses into `buffer`.
+fn compress_into(context: &mut CCtx<'_>, content: &[u8], buffer: &mut Vec<u8>) -> Result<usize, usize> {
+    context.set_parameter(CParameter::CompressionLevel(ZSTD_LEVEL))?;
+    context.set_parameter(CParameter::ChecksumFlag(false))?;
+    buffer.clear();
+    buffer.reserve(compress_bound(content.len()));
+    context.compress2(buffer, content)
 }
 
+/// Compresses; `None` when the library fails, which callers answer by storing the bytes as they are.
 fn compress(content: &[u8], prefix: Option<&[u8]>) -> Option<Vec<u8>> {
-    let Some(prefix) = prefix else {
-        return COMPRESSOR.with_borrow_mut(|context| {
-            let out = compress_with(context, content);
-            if out.is_none() {
-                *context = CCtx::create();
+    SCRATCH.with_borrow_mut(|scratch| {
+        let done = match prefix {
+            Some(prefix) => {
+                let mut context = CCtx::create();
+                context
+                    .set_parameter(CParameter::WindowLog(window_log(prefix.len() + content.len())))
+                    .and_then(|_| context.ref_prefix(prefix))
+                    .and_then(|_| compress_into(&mut context, content, &mut scratch.buffer))
             }
-            out
-        });
-    };
-    let mut context = CCtx::create();
-    context.set_parameter(CParameter::WindowLog(window_log(prefix.len() + content.len()))).ok()?;
-    context.ref_prefix(prefix).ok()?;
-    compress_with(&mut context, content)
+            None => compress_into(&mut scratch.compressor, content, &mut scratch.buffer),
+        };
+        if done.is_err() {
+            // Whatever state it is in, the next frame must not meet it.
+            scratch.compressor = CCtx::create();
+            return None;
+        }
+        Some(scratch.buffer.as_slice().to_vec())
+    })
 }
 
 fn saves_enough(compressed: usize, raw: usize) -> bool {
@@ -116,7 +131,40 @@ pub(crate) fn encode(content: &[u8], base: Option<(Hash, &[u8])>) -> Encoded {
 
 /// Verification before anything is acknowledged, while the source still exists.
 fn decodes_to(form: Form, payload: &[u8], prefix: Option<&[u8]>, content: &[u8]) -> bool {
-    decode(form, payload, content.len(), prefix).is_ok_and(|bytes| bytes == content)
+    if form == Form::Raw {
+        return payload == content;
+    }
+    SCRATCH.with_borrow_mut(|scratch| {
+        let Scratch { decompressor, buffer, .. } = scratch;
+        decompress(decompressor, payload, content.len(), prefix, buffer).is_ok() && buffer == content
+    })
+}
+
+/// Decompresses a frame that must give `raw_len` bytes into `buffer`.
+fn decompress(
+    plain: &mut DCtx<'static>,
+    payload: &[u8],
+    raw_len: usize,
+    prefix: Option<&[u8]>,
+    buffer: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    // The frame names its size; both claims must agree before anything is allocated on their word.
+    match get_frame_content_size(payload) {
+        Ok(Some(size)) if size == raw_len as u64 => {}
+        _ => return Err(DecodeError::Length),
+    }
+    buffer.clear();
+    buffer.reserve(raw_len);
+    let done = match prefix {
+        Some(prefix) => {
+            let mut context = DCtx::create();
+            context.ref_prefix(prefix).and_then(|_| context.decompress(buffer, payload))
+        }
+        // A failed call leaves the context ready for the next frame: one-shot decompression starts anew.
+        None => plain.decompress(buffer, payload),
+    };
+    done.map_err(|code| DecodeError::Zstd(zstd_text(code)))?;
+    if buffer.len() == raw_len { Ok(()) } else { Err(DecodeError::Length) }
 }
 
 /// Turns a payload back into `raw_len` bytes. A wrong prefix gives wrong bytes without an error: the caller hashes.
@@ -129,22 +177,9 @@ pub(crate) fn decode(
     if form == Form::Raw {
         return if payload.len() == raw_len { Ok(payload.to_vec()) } else { Err(DecodeError::Length) };
     }
-    // The frame names its size; both claims must agree before anything is allocated on their word.
-    match get_frame_content_size(payload) {
-        Ok(Some(size)) if size == raw_len as u64 => {}
-        _ => return Err(DecodeError::Length),
-    }
-    let mut out = Vec::with_capacity(raw_len);
-    let done = match prefix {
-        Some(prefix) => {
-            let mut context = DCtx::create();
-            context.ref_prefix(prefix).and_then(|_| context.decompress(&mut out, payload))
-        }
-        // A failed call leaves the context ready for the next frame: one-shot decompression starts anew.
-        None => DECOMPRESSOR.with_borrow_mut(|context| context.decompress(&mut out, payload)),
-    };
-    done.map_err(|code| DecodeError::Zstd(zstd_text(code)))?;
-    if out.len() == raw_len { Ok(out) } else { Err(DecodeError::Length) }
+    let mut out = Vec::new();
+    SCRATCH.with_borrow_mut(|scratch| decompress(&mut scratch.decompressor, payload, raw_len, prefix, &mut out))?;
+    Ok(out)
 }
 
 #[cfg(test)]

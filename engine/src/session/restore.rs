@@ -192,10 +192,10 @@ impl Session {
 
     /// Takes the redo point, then restores file by file.
     pub fn apply(&self, plan: u64, points_max: u64) -> Result<RestoreReport> {
-        let plan = self.lock_state().plans.get(plan)?.plan.clone();
+        let PlanTicket { plan, point, .. } = self.lock_state().plans.get(plan)?.clone();
         let lock = restore::lock_workspace(&self.inner, &self.cwd)?;
-        let redo_point = self.snapshot(&SnapshotRequest { points_max, ..SnapshotRequest::of(PointKind::RedoPoint) })?;
-        let redo_point = redo_point.point;
+        let request = SnapshotRequest { points_max, ..SnapshotRequest::of(PointKind::RedoPoint) };
+        let redo_point = self.snapshot_keeping(&request, point)?.point;
         let mut kept = Kept::default();
         let applied = restore::apply(
             &self.inner,

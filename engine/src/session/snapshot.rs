@@ -78,11 +78,26 @@ struct Candidate {
     before: Option<Hash>,
 }
 
+/// What a point is made of, once everything is captured.
+#[derive(Clone, Copy)]
+struct NewPoint<'a> {
+    request: &'a SnapshotRequest,
+    kept: Option<Id>,
+    before: &'a Manifest,
+    manifest: &'a Manifest,
+    new_keys: &'a [TrackedPath],
+}
+
 impl Session {
     /// Takes a point of every tracked path. When this returns, it is durable.
     pub fn snapshot(&self, request: &SnapshotRequest) -> Result<SnapshotOutcome> {
+        self.snapshot_keeping(request, None)
+    }
+
+    /// The same; the cap leaves `kept` alone, for instance the point that is about to be restored.
+    pub(super) fn snapshot_keeping(&self, request: &SnapshotRequest, kept: Option<Id>) -> Result<SnapshotOutcome> {
         let mut state = self.lock_state();
-        match self.try_snapshot(&mut state, request) {
+        match self.try_snapshot(&mut state, request, kept) {
             // What the handle remembered was no longer true, for instance because the last point was dropped and
             // collected by another process: look at everything again.
             Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::ObjectMissing) => {
@@ -91,19 +106,24 @@ impl Session {
                     tracked.seen = None;
                 }
                 self.inner.reader.cache().clear();
-                self.try_snapshot(&mut state, request)
+                self.try_snapshot(&mut state, request, kept)
             }
             result => result,
         }
     }
 
-    fn try_snapshot(&self, state: &mut State, request: &SnapshotRequest) -> Result<SnapshotOutcome> {
+    fn try_snapshot(
+        &self,
+        state: &mut State,
+        request: &SnapshotRequest,
+        kept: Option<Id>,
+    ) -> Result<SnapshotOutcome> {
         self.refresh(state)?;
         if state.manifest.is_none() {
             state.manifest = Some(self.last_manifest()?);
         }
         let before = state.manifest.take().unwrap_or_default();
-        let result = self.snapshot_after(state, request, &before);
+        let result = self.snapshot_after(state, request, kept, &before);
         match result {
             Ok((outcome, manifest)) => {
                 state.manifest = Some(manifest);
@@ -116,9 +136,13 @@ impl Session {
         }
     }
 
-    /// The newest point's manifest. One that cannot be read only costs time: everything is looked at again.
+    /// The manifest of the newest point that holds all paths. One that cannot be read only costs time: everything is
+    /// looked at again.
     fn last_manifest(&self) -> Result<Manifest> {
-        let last = self.inner.read(|rows| Ok(rows.points(&self.id)?.pop()))?;
+        let last = self.inner.read(|rows| {
+            let points = rows.points(&self.id)?;
+            Ok(points.into_iter().rev().find(|(_, point)| point.kind != PointKind::Kept))
+        })?;
         let Some((_, point)) = last else { return Ok(Manifest::default()) };
         Ok(self
             .inner
@@ -130,6 +154,7 @@ impl Session {
         &self,
         state: &mut State,
         request: &SnapshotRequest,
+        kept: Option<Id>,
         before: &Manifest,
     ) -> Result<(SnapshotOutcome, Manifest)> {
         let mut pending = Pending::default();
@@ -175,7 +200,8 @@ impl Session {
 
         new_keys.retain(|key| entries.contains_key(key));
         let manifest = Manifest::build(&self.inner, entries, before, &mut pending);
-        let (point, dropped) = self.commit_point(state, request, before, &manifest, &new_keys, &mut pending)?;
+        let new = NewPoint { request, kept, before, manifest: &manifest, new_keys: &new_keys };
+        let (point, dropped) = self.commit_point(state, &new, &mut pending)?;
         self.keep_bytes(&pending);
         for (key, captured) in captures {
             let seen = captured.seen();
@@ -284,15 +310,8 @@ impl Session {
             .collect())
     }
 
-    fn commit_point(
-        &self,
-        state: &mut State,
-        request: &SnapshotRequest,
-        before: &Manifest,
-        manifest: &Manifest,
-        new_keys: &[TrackedPath],
-        pending: &mut Pending,
-    ) -> Result<(Point, u64)> {
+    fn commit_point(&self, state: &mut State, new: &NewPoint<'_>, pending: &mut Pending) -> Result<(Point, u64)> {
+        let NewPoint { request, kept, before, manifest, new_keys } = *new;
         let known = state.revision;
         let mut changes = self.note_changes(state);
         if !new_keys.is_empty() {
@@ -322,7 +341,7 @@ impl Session {
             let session = rows.session_or_error(&self.id)?;
             let seq = session.next_seq;
             changes.push(Change::PointTaken { session: self.id.clone(), seq, point: row.clone() });
-            let surplus = self.surplus(rows, request.points_max, request.kind)?;
+            let surplus = self.surplus(rows, request.points_max, request.kind, kept)?;
             let dropped = surplus.len() as u64;
             if dropped > 0 {
                 changes.push(Change::PointsDropped { session: self.id.clone(), seqs: surplus });
@@ -337,7 +356,13 @@ impl Session {
     }
 
     /// The oldest points above the cap. The baseline, pins and what the redo stack names stay.
-    fn surplus(&self, rows: &Tables<'_>, points_max: u64, kind: PointKind) -> Result<Vec<u64>> {
+    fn surplus(
+        &self,
+        rows: &Tables<'_>,
+        points_max: u64,
+        kind: PointKind,
+        kept: Option<Id>,
+    ) -> Result<Vec<u64>> {
         let counted = |kind| matches!(kind, PointKind::Operation | PointKind::RedoPoint);
         if points_max == 0 || !counted(kind) {
             return Ok(Vec::new());
@@ -345,7 +370,7 @@ impl Session {
         let points: Vec<_> = rows.points(&self.id)?.into_iter().filter(|(_, point)| counted(point.kind)).collect();
         // The new point is one of them, and always stays.
         let Some(mut excess) = (points.len() as u64 + 1).checked_sub(points_max) else { return Ok(Vec::new()) };
-        let mut named = Vec::new();
+        let mut named: Vec<Id> = kept.into_iter().collect();
         rows.scan::<RedoRow>(Logical::Redo, &keys::session_prefix(&self.id), &mut |_, row| {
             named.extend(row.point);
             Ok(())

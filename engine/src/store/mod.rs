@@ -15,7 +15,7 @@ use crate::id::Id;
 use crate::index::Index;
 use crate::index::tables::{RowsExt as _, Rows as _, Snapshot};
 use crate::io::{Io, RealIo};
-use crate::lock::{Deadline, Lock};
+use crate::lock::Deadline;
 use crate::object::read::ObjectReader;
 use crate::segment::writer::SegmentWriter;
 
@@ -93,15 +93,14 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a store for `fsck`, which keeps everybody else out: `lock` is `locks/index`, held exclusively.
+    /// Opens a store for `fsck`, which keeps everybody else out: `index` holds its lock exclusively.
     pub(crate) fn open_exclusive(
         io: Arc<dyn Io>,
         path: PathBuf,
         format: Format,
-        lock: Lock,
+        index: Index,
         lock_wait: Duration,
     ) -> Result<Self> {
-        let index = Index::with_exclusive_lock(Arc::clone(&io), &path, lock);
         let store = Self::assemble(io, path, format, index, None, lock_wait, false)?;
         store.inner.check_index()?;
         Ok(store)

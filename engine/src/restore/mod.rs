@@ -1,0 +1,111 @@
+//! Bringing files back to an earlier state.
+//!
+//! A restore is planned ([`plan`]), its redo point is taken by the session, and then it is applied ([`apply`]) file by
+//! file, under a lock of the workspace and a journal entry, from which a restore that a crash interrupted is finished or
+//! taken back ([`resume`]). Bytes that nobody expected at a path are never lost: they are kept as a version first.
+
+mod apply;
+mod leftover;
+mod plan;
+mod resume;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::hash::hex_encode;
+use crate::io::{LockMode, path_bytes};
+use crate::lock::Lock;
+use crate::object::pending::Pending;
+use crate::store::Inner;
+use crate::tree::{Entry, TrackedPath};
+
+pub(crate) use apply::apply;
+pub use plan::{FileAction, Plan, PlannedFile, SkipReason};
+pub(crate) use plan::{PlanOptions, diff, plan};
+pub use resume::ResumeHow;
+pub(crate) use resume::resume;
+
+/// The state that a path is to have.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// The state.
+    pub(crate) entry: Entry,
+    /// What the agent left behind at its last edit: anything else is a change by hand.
+    pub(crate) note: Option<Entry>,
+}
+
+/// A file that could not be restored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedFile {
+    /// The file.
+    pub path: TrackedPath,
+    /// The stable code of the error.
+    pub code: &'static str,
+    /// The error in words.
+    pub message: String,
+}
+
+impl FailedFile {
+    fn new(path: &TrackedPath, error: &Error) -> Self {
+        Self { path: path.clone(), code: error.code(), message: error.to_string() }
+    }
+}
+
+/// What a restore did.
+#[derive(Debug, Default)]
+pub(crate) struct Applied {
+    /// Files written, created, deleted or given another mode.
+    pub(crate) restored: u64,
+    /// Files that were as wanted already.
+    pub(crate) unchanged: u64,
+    /// Files left alone, links among them.
+    pub(crate) skipped: u64,
+    /// Files that could not be restored. The others were.
+    pub(crate) failed: Vec<FailedFile>,
+    /// States that files were brought to. They are noted as what the agent left behind, so that a change by hand after
+    /// a restore is told from the restore.
+    pub(crate) noted: Vec<(TrackedPath, Entry)>,
+    /// Why the end of the restore could not be recorded: it will be found as unfinished, and finishing it does nothing.
+    pub(crate) journal_error: Option<Error>,
+}
+
+/// Makes a content durable as a version of its own: the state found at a path, and the objects it needs.
+pub(crate) type Keep<'a> = dyn FnMut(&TrackedPath, Entry, Pending) -> Result<()> + 'a;
+
+/// Proof that nobody else restores in a workspace.
+#[must_use = "the lock is given up when this is dropped"]
+#[derive(Debug)]
+pub(crate) struct RestoreLock {
+    cwd: PathBuf,
+    _lock: Lock,
+}
+
+impl RestoreLock {
+    /// The workspace it is for.
+    fn check(&self, cwd: &Path) -> Result<()> {
+        if self.cwd == cwd {
+            return Ok(());
+        }
+        Err(Error::new(ErrorKind::Conflict, "restore")
+            .at(cwd)
+            .cause(format!("the restore belongs to the workspace {}", self.cwd.display())))
+    }
+}
+
+/// Takes the lock of a workspace's restores; `None` when another restore is running.
+pub(crate) fn try_lock_workspace(inner: &Inner, cwd: &Path) -> Result<Option<RestoreLock>> {
+    let name = hex_encode(&blake3::hash(path_bytes(cwd)).as_bytes()[..16]);
+    let path = inner.path.join("locks").join(format!("restore-{name}"));
+    let lock = Lock::try_new(&inner.io, &path, LockMode::Exclusive)?;
+    Ok(lock.map(|lock| RestoreLock { cwd: cwd.to_path_buf(), _lock: lock }))
+}
+
+/// Takes the lock of a workspace's restores.
+pub(crate) fn lock_workspace(inner: &Inner, cwd: &Path) -> Result<RestoreLock> {
+    try_lock_workspace(inner, cwd)?.ok_or_else(|| {
+        Error::new(ErrorKind::Conflict, "restore").at(cwd).cause("another restore is running in this workspace")
+    })
+}

@@ -1,0 +1,156 @@
+//! Reads files of a workspace.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::io::{Dir, File, FileKind, Io, Stat, is_absent};
+use crate::limits::{BLOB_BYTES_MAX, CAPTURE_TRIES};
+use crate::tree::Reason;
+use crate::workspace::walk::{Way, way_to};
+
+/// The state of a path, read from disk.
+#[derive(Debug)]
+pub(crate) enum Capture {
+    /// It does not exist, and that is certain.
+    Absent,
+    /// It is there, or may be, but its content was not read.
+    NotCaptured { reason: Reason, detail: Option<String> },
+    /// A regular file and its content, all of one moment as far as its stat tells.
+    File { stat: Stat, bytes: Arc<[u8]> },
+    /// A regular file above [`BLOB_BYTES_MAX`]: the caller streams it and then compares with [`is_same_moment`].
+    Large { stat: Stat, file: Box<dyn File> },
+}
+
+impl Capture {
+    fn not(reason: Reason, detail: impl ToString) -> Self {
+        Self::NotCaptured { reason, detail: Some(detail.to_string()) }
+    }
+}
+
+/// Whether a file has the content it had at an earlier stat, as far as stats tell.
+pub(crate) fn is_same_moment(before: &Stat, after: &Stat) -> bool {
+    let moment = |stat: &Stat| (stat.size, stat.mtime_ns, stat.ctime_ns, stat.dev, stat.ino);
+    moment(before) == moment(after)
+}
+
+/// Reads the file at an absolute path whose links are resolved. Files above `bytes_max` are not read.
+///
+/// Everything that can be wrong with the path itself is an outcome, not an error: one odd path must not stop the others.
+pub(crate) fn capture(io: &dyn Io, path: &Path, bytes_max: u64) -> Result<Capture> {
+    Ok(match way_to(io, path)? {
+        Way::Missing => Capture::Absent,
+        Way::Blocked { reason, detail } => Capture::NotCaptured { reason, detail: Some(detail) },
+        Way::Open { dir, name } => capture_in(&*dir, &name, bytes_max),
+    })
+}
+
+/// Reads a file of an open directory.
+pub(crate) fn capture_in(dir: &dyn Dir, name: &[u8], bytes_max: u64) -> Capture {
+    for _ in 0..CAPTURE_TRIES {
+        if let Some(captured) = try_capture(dir, name, bytes_max) {
+            return captured;
+        }
+    }
+    Capture::not(Reason::Unstable, "it kept changing while it was read")
+}
+
+/// Why something that is not a plain file is not read, if so.
+pub(crate) fn refusal(kind: FileKind) -> Option<(Reason, &'static str)> {
+    match kind {
+        FileKind::File => None,
+        FileKind::Symlink => Some((Reason::Symlink, "a symbolic link")),
+        FileKind::Dir => Some((Reason::NotAFile, "a directory")),
+        FileKind::Special => Some((Reason::NotAFile, "a FIFO, socket or device")),
+    }
+}
+
+/// One attempt; `None` when the file moved meanwhile.
+fn try_capture(dir: &dyn Dir, name: &[u8], bytes_max: u64) -> Option<Capture> {
+    let seen = match dir.stat(name) {
+        Ok(stat) => stat,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(Capture::Absent),
+        Err(error) => return Some(Capture::not(Reason::Unreadable, error)),
+    };
+    if let Some((reason, detail)) = refusal(seen.kind) {
+        return Some(Capture::not(reason, detail));
+    }
+    let file = match dir.open_file(name) {
+        Ok(file) => file,
+        Err(error) => {
+            // Gone or no plain file any more: look again. What is still there cannot be opened.
+            let now = dir.stat(name).ok()?;
+            return (now.identity() == seen.identity()).then(|| Capture::not(Reason::Unreadable, error));
+        }
+    };
+    Some(match read_open(&*file, bytes_max)? {
+        Reading::Refused { reason, detail } => Capture::NotCaptured { reason, detail: Some(detail) },
+        Reading::Whole { stat, bytes } => Capture::File { stat, bytes },
+        Reading::Large { stat } => Capture::Large { stat, file },
+    })
+}
+
+/// What reading an open file gave.
+pub(super) enum Reading {
+    Refused { reason: Reason, detail: String },
+    Whole { stat: Stat, bytes: Arc<[u8]> },
+    /// Above [`BLOB_BYTES_MAX`] and not read.
+    Large { stat: Stat },
+}
+
+/// Reads an open file; `None` when it moved meanwhile.
+pub(super) fn read_open(file: &dyn File, bytes_max: u64) -> Option<Reading> {
+    let refused = |reason, why: &dyn std::fmt::Display| Some(Reading::Refused { reason, detail: why.to_string() });
+    let before = match file.stat() {
+        Ok(stat) => stat,
+        Err(error) => return refused(Reason::Unreadable, &error),
+    };
+    if before.size > bytes_max {
+        return refused(Reason::TooLarge, &format_args!("{} bytes, limit {bytes_max}", before.size));
+    }
+    if before.size > BLOB_BYTES_MAX {
+        return Some(Reading::Large { stat: before });
+    }
+    // One byte more than expected tells a file that grew.
+    let read = file.read_to_end(0, before.size + 1).and_then(|bytes| Ok((bytes, file.stat()?)));
+    let (bytes, after) = match read {
+        Ok(read) => read,
+        Err(error) => return refused(Reason::Unreadable, &error),
+    };
+    let whole = bytes.len() as u64 == before.size && is_same_moment(&before, &after);
+    whole.then(|| Reading::Whole { stat: after, bytes: bytes.into() })
+}
+
+/// What tells cheaply whether a path is as it was at an earlier look: `None` says that it certainly does not exist.
+/// Whenever nothing is certain, the answer equals no other stat, so that the caller captures the path to find out.
+pub(crate) fn stat_fingerprint(io: &dyn Io, path: &Path) -> Result<Option<Stat>> {
+    match io.stat(path) {
+        Ok(stat) => Ok(Some(stat)),
+        // A link on the way that points to nothing looks the same: only the slow walk tells.
+        Err(error) if is_absent(&error) => Ok(match way_to(io, path)? {
+            Way::Missing => None,
+            Way::Blocked { .. } => Some(UNKNOWN),
+            Way::Open { dir, name } => match dir.stat(&name) {
+                Ok(stat) => Some(stat),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                Err(_) => Some(UNKNOWN),
+            },
+        }),
+        Err(_) => Ok(Some(UNKNOWN)),
+    }
+}
+
+/// The stat of nothing that exists.
+const UNKNOWN: Stat = Stat {
+    kind: FileKind::Special,
+    size: u64::MAX,
+    mode: u32::MAX,
+    mtime_ns: i128::MIN,
+    ctime_ns: i128::MIN,
+    dev: u64::MAX,
+    ino: u64::MAX,
+    nlink: 0,
+    uid: u32::MAX,
+    gid: u32::MAX,
+};
