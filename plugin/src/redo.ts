@@ -1,0 +1,115 @@
+/** The `/redo` command: takes back the last `/undo`. */
+import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type { CandyError } from "./errors.ts";
+import { toCandyError } from "./errors.ts";
+import type { LiveSession } from "./live.ts";
+import { returnTo } from "./navigate.ts";
+import type { Level } from "./notices.ts";
+import type { Ports } from "./ports.ts";
+import { applyPlan, failureText, handChanged, keptLines, shortPoint, skippedLines } from "./restore.ts";
+import type { PlanSummary, RedoItem } from "./store.ts";
+
+interface Redone {
+	lines: string[];
+	level: Level;
+	/** False: files failed, and the item stays so that the redo can be repeated. */
+	done: boolean;
+}
+
+/** The plan of the state before the undo; undefined when the store no longer has it. */
+async function planBack(live: LiveSession, pointId: string): Promise<PlanSummary | undefined> {
+	try {
+		return await live.session.plan({ pointId, lineCounts: false });
+	} catch (thrown) {
+		const error: CandyError = toCandyError(thrown);
+		if (error.code === "CANDY_NOT_FOUND") return undefined;
+		throw error;
+	}
+}
+
+async function putFilesBack(ports: Ports, live: LiveSession, plan: PlanSummary): Promise<Redone> {
+	const { texts } = live;
+	const skipped = skippedLines(texts, plan);
+	if (plan.changed === 0) return { lines: [texts.t("result.alreadyThere"), ...skipped], level: "info", done: true };
+	const outcome = await applyPlan(ports, live, plan);
+	live.log.write("redone", { restored: outcome.restored, failed: outcome.failed.length });
+	if (outcome.failed.length > 0) {
+		return { lines: [failureText(texts, outcome, "redo")], level: "error", done: false };
+	}
+	const lines = [texts.t("result.redoneFiles", { count: outcome.restored })];
+	const byHand = handChanged(plan);
+	if (byHand.length > 0) {
+		const values = { count: byHand.length, list: texts.list(byHand), point: shortPoint(outcome.redoPoint.id) };
+		lines.push(texts.t("result.byHandRedo", values));
+	}
+	const kept = keptLines(texts, outcome);
+	lines.push(...kept, ...skipped);
+	const level: Level = byHand.length + kept.length + skipped.length > 0 ? "warning" : "info";
+	return { lines, level, done: true };
+}
+
+/** Moves the conversation; what could not be moved stays on the stack as a conversation of its own. */
+async function moveBack(
+	pi: ExtensionAPI,
+	ctx: ExtensionCommandContext,
+	live: LiveSession,
+	leafId: string,
+	redone: Redone,
+): Promise<void> {
+	const { texts } = live;
+	const navigation = await returnTo(pi, ctx, leafId);
+	if (navigation.outcome === "moved") {
+		await live.session.redoPop();
+		redone.lines.push(texts.t("result.redoneConversation"));
+		return;
+	}
+	await live.session.redoPop();
+	const { maxRedoStackSize } = live.settings;
+	await live.session.redoPush({ type: "conversation", oldLeafId: leafId, maxItems: maxRedoStackSize });
+	redone.lines.push(
+		navigation.outcome === "cancelled"
+			? texts.t("result.navigationCancelled")
+			: texts.t("result.navigationFailed", { reason: navigation.reason }),
+	);
+	redone.level = "warning";
+}
+
+async function redoItem(
+	pi: ExtensionAPI,
+	ports: Ports,
+	ctx: ExtensionCommandContext,
+	live: LiveSession,
+	item: RedoItem,
+): Promise<void> {
+	const { texts, session } = live;
+	const drop = async (key: "redo.entryGone" | "redo.pointGone"): Promise<void> => {
+		await session.redoPop();
+		ctx.ui.notify(texts.t(key), "warning");
+	};
+	const leafId = item.oldLeafId ?? undefined;
+	const pointId = item.pointId ?? undefined;
+	if (leafId !== undefined && ctx.sessionManager.getEntry(leafId) === undefined) return drop("redo.entryGone");
+	let redone: Redone = { lines: [], level: "info", done: true };
+	if (pointId !== undefined) {
+		const plan = await planBack(live, pointId);
+		if (plan === undefined) return drop("redo.pointGone");
+		if (!ctx.isIdle()) return ctx.ui.notify(texts.t("busy.running"), "warning");
+		redone = await putFilesBack(ports, live, plan);
+	}
+	if (redone.done) {
+		if (leafId === undefined) await session.redoPop();
+		else await moveBack(pi, ctx, live, leafId, redone);
+	}
+	ctx.ui.notify(redone.lines.join("\n"), redone.level);
+}
+
+export async function runRedo(
+	pi: ExtensionAPI,
+	ports: Ports,
+	ctx: ExtensionCommandContext,
+	live: LiveSession,
+): Promise<void> {
+	const item = await live.session.redoPeek();
+	if (item === null || item === undefined) return ctx.ui.notify(live.texts.t("redo.nothing"), "info");
+	await redoItem(pi, ports, ctx, live, item);
+}

@@ -1,0 +1,61 @@
+/** Where the settings come from: pi's merged settings, or the two files for a pi that cannot hand them out. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface SettingsFiles {
+	/** `~/.pi/agent` unless configured otherwise. */
+	agentDir: string;
+	/** `.pi` */
+	configDirName: string;
+}
+
+type Json = Record<string, unknown>;
+
+function isJson(value: unknown): value is Json {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The object in the file; `undefined` when there is no file, `"unreadable"` when it cannot be understood. */
+function readObject(path: string): Json | undefined | "unreadable" {
+	let text: string;
+	try {
+		text = readFileSync(path, "utf8");
+	} catch {
+		return undefined;
+	}
+	try {
+		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
+		return isJson(value) ? value : "unreadable";
+	} catch {
+		return "unreadable";
+	}
+}
+
+function section(settings: Json | undefined): Json {
+	const value = settings?.["candyUndo"];
+	return isJson(value) ? value : {};
+}
+
+export interface SettingsFromFiles {
+	section: unknown;
+	/** A file exists but does not parse: what it says about cleaning up is unknown. */
+	unreadable: string[];
+}
+
+/** Global file, overlaid field by field with the project's when the project is trusted. */
+export function readSettingsFiles(files: SettingsFiles, cwd: string, trusted: boolean): SettingsFromFiles {
+	const paths = [join(files.agentDir, "settings.json")];
+	if (trusted) paths.push(join(cwd, files.configDirName, "settings.json"));
+	const unreadable: string[] = [];
+	const merged: Json = {};
+	for (const path of paths) {
+		const value = readObject(path);
+		if (value === "unreadable") unreadable.push(path);
+		else {
+			for (const [key, field] of Object.entries(section(value))) {
+				if (field !== null) merged[key] = field;
+			}
+		}
+	}
+	return { section: merged, unreadable };
+}
