@@ -1,5 +1,6 @@
 //! Line counts and unified diffs. Lines end at `\n` and nowhere else, and are compared as bytes.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::time::Instant;
 
@@ -26,9 +27,13 @@ pub struct LineCounts {
     pub approximate: bool,
 }
 
-/// Whether a content is shown as text.
+fn is_large(content: &[u8]) -> bool {
+    content.len() as u64 > BLOB_BYTES_MAX
+}
+
+/// Whether a content is not shown as text.
 pub fn is_binary(content: &[u8]) -> bool {
-    content.len() as u64 > BLOB_BYTES_MAX || content[..content.len().min(BINARY_PROBE_BYTES)].contains(&0)
+    is_large(content) || content[..content.len().min(BINARY_PROBE_BYTES)].contains(&0)
 }
 
 /// Lines with their ends.
@@ -58,23 +63,35 @@ pub fn count(old: Option<&[u8]>, new: Option<&[u8]>, deadline: Option<Instant>) 
         (Some(old), Some(new)) => (old, new),
     };
     if is_binary(old) || is_binary(new) {
-        return LineCounts { added: 1, removed: 1, binary: true, approximate: false };
+        let approximate = is_large(old) || is_large(new);
+        return LineCounts { added: 1, removed: 1, binary: true, approximate };
     }
     let (old, new) = (lines(old), lines(new));
-    let mut counts = LineCounts::default();
-    for op in capture_diff_slices_deadline(algorithm(&old, &new), &old, &new, deadline) {
-        match op {
-            DiffOp::Equal { .. } => {}
-            DiffOp::Delete { old_len, .. } => counts.removed += old_len as u64,
-            DiffOp::Insert { new_len, .. } => counts.added += new_len as u64,
-            DiffOp::Replace { old_len, new_len, .. } => {
-                counts.removed += old_len as u64;
-                counts.added += new_len as u64;
-            }
-        }
+    let common = common_lines(&old, &new, deadline);
+    LineCounts {
+        added: new.len() as u64 - common,
+        removed: old.len() as u64 - common,
+        binary: false,
+        approximate: deadline.is_some_and(|deadline| Instant::now() >= deadline),
     }
-    counts.approximate = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-    counts
+}
+
+/// How many lines both sides share, in the same order. Lines that only one side has cannot be among them and are left
+/// out first, which makes files that have little in common cheap.
+fn common_lines(old: &[&[u8]], new: &[&[u8]], deadline: Option<Instant>) -> u64 {
+    let mut numbers: HashMap<&[u8], u32> = HashMap::with_capacity(old.len());
+    for line in old {
+        let next = numbers.len() as u32;
+        numbers.entry(line).or_insert(next);
+    }
+    let new: Vec<u32> = new.iter().filter_map(|line| numbers.get(line).copied()).collect();
+    let mut shared = vec![false; numbers.len()];
+    for number in &new {
+        shared[*number as usize] = true;
+    }
+    let old: Vec<u32> = old.iter().map(|line| numbers[line]).filter(|number| shared[*number as usize]).collect();
+    let ops = capture_diff_slices_deadline(algorithm(old.len(), new.len()), &old, &new, deadline);
+    ops.iter().map(|op| if let DiffOp::Equal { len, .. } = op { *len as u64 } else { 0 }).sum()
 }
 
 /// Counts for contents that are too large to be looked at.
@@ -82,8 +99,8 @@ pub fn count_large() -> LineCounts {
     LineCounts { added: 1, removed: 1, binary: true, approximate: true }
 }
 
-fn algorithm(old: &[&[u8]], new: &[&[u8]]) -> Algorithm {
-    if old.len() + new.len() <= EXACT_LINES_MAX { Algorithm::RawMyers } else { Algorithm::Myers }
+fn algorithm(old: usize, new: usize) -> Algorithm {
+    if old + new <= EXACT_LINES_MAX { Algorithm::RawMyers } else { Algorithm::Myers }
 }
 
 /// The names in the head of a unified diff.
@@ -102,7 +119,7 @@ pub fn unified(old: &[u8], new: &[u8], labels: Labels<'_>, context: usize, deadl
     }
     let (old, new) = (lines(old), lines(new));
     let mut config = TextDiff::configure();
-    config.algorithm(algorithm(&old, &new));
+    config.algorithm(algorithm(old.len(), new.len()));
     if let Some(deadline) = deadline {
         config.deadline(deadline);
     }

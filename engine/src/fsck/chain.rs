@@ -137,10 +137,7 @@ mod tests {
 
     #[test]
     fn nothing_is_followed_beyond_a_checkpoint() {
-        let links = make(&[
-            (frame(4, 1), Some(frame(3, 1)), 10, true),
-            (frame(5, 1), Some(frame(4, 1)), 11, false),
-        ]);
+        let links = make(&[(frame(4, 1), Some(frame(3, 1)), 10, true), (frame(5, 1), Some(frame(4, 1)), 11, false)]);
         let chain = guess(&links);
         assert_eq!(orders(&chain), [(5, 1), (4, 1)]);
         assert!(chain.is_whole());
@@ -148,10 +145,7 @@ mod tests {
 
     #[test]
     fn a_missing_frame_is_told_and_what_came_before_is_used() {
-        let links = make(&[
-            (frame(1, 1), None, 10, false),
-            (frame(3, 1), Some(frame(2, 1)), 12, false),
-        ]);
+        let links = make(&[(frame(1, 1), None, 10, false), (frame(3, 1), Some(frame(2, 1)), 12, false)]);
         let chain = guess(&links);
         assert_eq!(orders(&chain), [(3, 1), (1, 1)]);
         assert_eq!(chain.missing, [frame(2, 1)]);

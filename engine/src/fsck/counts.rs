@@ -120,9 +120,8 @@ fn check_row(
     if waits && !picture.dead.contains(&hash) {
         wrong.add("objects without references are not on the list of dead ones", || hash.to_hex());
     }
-    let bounded = row.base.is_none_or(|base| {
-        picture.inventory.objects.get(&base).is_none_or(|base| base.depth < row.depth)
-    });
+    let bounded =
+        row.base.is_none_or(|base| picture.inventory.objects.get(&base).is_none_or(|base| base.depth < row.depth));
     if !bounded {
         wrong.add("deltas are not deeper than their bases", || hash.to_hex());
     }
@@ -200,9 +199,10 @@ pub(crate) fn recount(
 
 /// A depth is a bound of what a read has to decode: at least one more than that of the base.
 fn depths_are_bounds(inventory: &Inventory) -> bool {
-    inventory.objects.values().all(|row| {
-        row.base.and_then(|base| inventory.objects.get(&base)).is_none_or(|base| base.depth < row.depth)
-    })
+    inventory
+        .objects
+        .values()
+        .all(|row| row.base.and_then(|base| inventory.objects.get(&base)).is_none_or(|base| base.depth < row.depth))
 }
 
 /// Counts deltas on each object.
@@ -225,9 +225,10 @@ pub(crate) fn set_depths(inventory: &mut Inventory) {
             next = row.base.filter(|_| path.len() <= usize::from(u8::MAX));
         }
         for (hash, row) in path.into_iter().rev() {
-            let below = row.base.and_then(|base| known.get(&base)).map(|(depth, bytes)| (depth + 1, *bytes));
+            let below =
+                row.base.and_then(|base| known.get(&base)).map(|(depth, bytes)| (depth.saturating_add(1), *bytes));
             let (depth, bytes) = below.unwrap_or((0, 0));
-            known.insert(hash, (depth, bytes + row.raw_len));
+            known.insert(hash, (depth, bytes.saturating_add(row.raw_len)));
         }
     }
     for (hash, row) in &mut inventory.objects {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::codec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fsck::OnProgress;
 use crate::fsck::chain::{Chain, Link};
@@ -10,10 +11,12 @@ use crate::hash::Hash;
 use crate::id::Id;
 use crate::index::NewIndex;
 use crate::index::apply::{Apply, Counting, NodeBytes};
+use crate::index::keys;
+use crate::index::rows::{LayerRow, OriginalRow, PinRow, PointRow, RedoRow, RestoreRow, SessionRow};
 use crate::index::tables::{Logical, RowsExt as _, Tables};
 use crate::io::Io;
 use crate::journal::{Change, Journal};
-use crate::tree::Node;
+use crate::tree::{Entry, Node};
 
 /// Changes or rows per transaction: what fits well into memory.
 const CHANGES_PER_TRANSACTION: usize = 2_000;
@@ -38,6 +41,25 @@ struct NoNodes;
 impl NodeBytes for NoNodes {
     fn node(&self, _: &Tables<'_>, hash: Hash) -> Result<Node> {
         Err(Error::new(ErrorKind::Internal, "replay the journal").cause(format!("node {hash} is not to be read")))
+    }
+}
+
+/// Whether a row of a checkpoint parses. The match is exhaustive on purpose.
+fn is_well_formed(table: Logical, value: &[u8]) -> bool {
+    fn parses<T: serde::Serialize + serde::de::DeserializeOwned>(value: &[u8]) -> bool {
+        codec::decode::<T>(value).is_ok()
+    }
+    match table {
+        Logical::Sessions => parses::<SessionRow>(value),
+        Logical::Points => parses::<PointRow>(value),
+        Logical::PointIds => keys::parse_numbered(value).is_some(),
+        Logical::Layers => parses::<LayerRow>(value),
+        Logical::Originals => parses::<OriginalRow>(value),
+        Logical::Notes => parses::<Entry>(value),
+        Logical::Redo => parses::<RedoRow>(value),
+        Logical::Pins => parses::<PinRow>(value),
+        Logical::Restores => parses::<RestoreRow>(value),
+        Logical::Purged => value.is_empty(),
     }
 }
 
@@ -84,7 +106,8 @@ impl Fold<'_> {
                 let count = rows.len();
                 for (number, key, value) in rows {
                     match Logical::from_number(number) {
-                        Some(table) => tables.put_raw(table, &key, &value)?,
+                        Some(table) if is_well_formed(table, &value) => tables.put_raw(table, &key, &value)?,
+                        Some(table) => self.skip(format!("a malformed row of the table '{}'", table.name())),
                         None => self.skip(format!("a row of the unknown table {number}")),
                     }
                 }

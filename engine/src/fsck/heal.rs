@@ -137,7 +137,7 @@ impl<'a> Healer<'a> {
     }
 
     /// Looks for the bytes of `wanted` among all records and large files.
-    pub(super) fn from_copies(
+    pub(super) fn use_copies(
         &mut self,
         wanted: &mut BTreeSet<Hash>,
         segments: &[FoundSegment],
@@ -156,7 +156,7 @@ impl<'a> Healer<'a> {
         loop {
             let before = wanted.len();
             for hash in wanted.iter().copied().collect::<Vec<_>>() {
-                if self.from_copy(hash, &copies)? {
+                if self.use_copy(hash, &copies)? {
                     wanted.remove(&hash);
                     self.healed.insert(hash);
                 }
@@ -167,7 +167,7 @@ impl<'a> Healer<'a> {
         }
     }
 
-    fn from_copy(&mut self, hash: Hash, copies: &Copies<'_>) -> Result<bool> {
+    fn use_copy(&mut self, hash: Hash, copies: &Copies<'_>) -> Result<bool> {
         // Where its row points: the object itself may be whole, and only its base was not.
         if self.inventory.objects.get(&hash).is_some_and(|row| !row.is_lost())
             && let Ok(bytes) = self.reader.read_uncached(&self.inventory, hash)
@@ -228,7 +228,7 @@ impl<'a> Healer<'a> {
     }
 
     /// Looks for the bytes of `wanted` in the tracked files of all sessions.
-    pub(super) fn from_files(&mut self, wanted: &mut BTreeSet<Hash>, rows: &dyn Rows) -> Result<()> {
+    pub(super) fn use_files(&mut self, wanted: &mut BTreeSet<Hash>, rows: &dyn Rows) -> Result<()> {
         for path in tracked_files(rows)? {
             if wanted.is_empty() {
                 return Ok(());
@@ -242,14 +242,14 @@ impl<'a> Healer<'a> {
                         self.healed.insert(hash);
                     }
                 }
-                Ok(Capture::Large { file, .. }) => self.from_large_file(wanted, &*file, &path)?,
+                Ok(Capture::Large { file, .. }) => self.use_large_file(wanted, &*file, &path)?,
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn from_large_file(&mut self, wanted: &mut BTreeSet<Hash>, file: &dyn File, path: &Path) -> Result<()> {
+    fn use_large_file(&mut self, wanted: &mut BTreeSet<Hash>, file: &dyn File, path: &Path) -> Result<()> {
         let mut hasher = BlobHasher::default();
         let mut buffer = vec![0; 1 << 20];
         let mut offset = 0;

@@ -205,12 +205,7 @@ impl Rows for Inventory {
         Ok(None)
     }
 
-    fn scan_raw(
-        &self,
-        _: Logical,
-        _: &[u8],
-        _: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>,
-    ) -> Result<()> {
+    fn scan_raw(&self, _: Logical, _: &[u8], _: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>) -> Result<()> {
         Ok(())
     }
 

@@ -83,17 +83,15 @@ pub(crate) fn store_of_segments(io: &Arc<dyn Io>, store: &Path) -> Result<Option
     Ok(if ids.len() == 1 { ids.pop() } else { None })
 }
 
-/// Whether segments belong to the store that the format file names.
+/// Whether segments belong to the store that the format file names. If none does, the file is the one that is wrong.
 pub(crate) fn check_owner(format: &Format, segments: &[FoundSegment], store: &Path, findings: &mut Vec<Finding>) {
-    for segment in segments {
-        if let Some(header) = segment.header.filter(|header| header.store != format.store) {
-            let text = format!("the segment belongs to the store {}, not to {}", header.store, format.store);
-            findings.push(
-                Finding::new(FindingKind::Format, text)
-                    .at(crate::segment::segment_path(store, segment.id))
-                    .in_segment(segment.id, 0),
-            );
-        }
+    let of_others = |segment: &&FoundSegment| segment.header.is_some_and(|header| header.store != format.store);
+    let ours = segments.iter().any(|segment| segment.header.is_some_and(|header| header.store == format.store));
+    let kind = if ours { FindingKind::ForeignFile } else { FindingKind::Format };
+    for segment in segments.iter().filter(of_others) {
+        let text = format!("the segment does not belong to the store {} that the format file names", format.store);
+        let path = crate::segment::segment_path(store, segment.id);
+        findings.push(Finding::new(kind, text).at(path).in_segment(segment.id, 0));
     }
 }
 

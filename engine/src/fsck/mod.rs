@@ -10,6 +10,7 @@ mod chain;
 mod check;
 mod costs;
 mod counts;
+mod files;
 mod findings;
 mod fold;
 mod heal;
@@ -91,12 +92,7 @@ pub struct FsckOptions {
 
 impl Default for FsckOptions {
     fn default() -> Self {
-        Self {
-            read_data: false,
-            read_only: false,
-            lock_wait: Duration::from_secs(5),
-            progress: OnProgress::default(),
-        }
+        Self { read_data: false, read_only: false, lock_wait: Duration::from_secs(5), progress: OnProgress::default() }
     }
 }
 

@@ -103,7 +103,12 @@ pub(crate) fn check(
     spread_along_chains(picture, verdict);
 }
 
-fn read(reader: &ObjectReader, rows: &dyn crate::index::tables::Rows, hash: Hash, kind: ObjectKind) -> Result<(), String> {
+fn read(
+    reader: &ObjectReader,
+    rows: &dyn crate::index::tables::Rows,
+    hash: Hash,
+    kind: ObjectKind,
+) -> Result<(), String> {
     let bytes = reader.read_uncached(rows, hash).map_err(|error| error.to_string())?;
     if kind == ObjectKind::Node {
         crate::tree::Node::parse(&bytes).map_err(|error| error.to_string())?;

@@ -81,8 +81,7 @@ pub fn rebuild(io: Arc<dyn Io>, path: &Path, options: &RebuildOptions) -> Result
 
     let temporary = path.join(format!("{INDEX_FILE}.{}.tmp", Id::random()));
     let rebuild = Rebuild { io: &io, path: &path, store: format.store, segments: &segments, files: &files, options };
-    let made =
-        Index::create_in_parts(&io, &temporary, |new| rebuild.fill(new, &chain, &mut report));
+    let made = Index::create_in_parts(&io, &temporary, |new| rebuild.fill(new, &chain, &mut report));
     if let Err(error) = made {
         let _ = io.remove_file(&temporary);
         return Err(error);
@@ -243,13 +242,7 @@ impl Rebuild<'_> {
         inventory
     }
 
-    fn write(
-        &self,
-        new: &NewIndex,
-        inventory: &mut Inventory,
-        chain: &Chain,
-        report: &RebuildReport,
-    ) -> Result<()> {
+    fn write(&self, new: &NewIndex, inventory: &mut Inventory, chain: &Chain, report: &RebuildReport) -> Result<()> {
         let live = counts::live_bytes(inventory);
         let journal = counts::journal_bytes(chain);
         let mut rows: Vec<(&Hash, &ObjectRow)> = inventory.objects.iter().collect();

@@ -93,13 +93,18 @@ pub(super) fn restore_format(
     index: Option<&Index>,
     actions: &mut Vec<String>,
 ) -> Result<Format> {
-    if let Some(format) = layout::check_format(io, path, &mut Vec::new())? {
+    let of_segments = layout::store_of_segments(io, path)?;
+    if let Some(mut format) = layout::check_format(io, path, &mut Vec::new())? {
+        if let Some(store) = of_segments.filter(|store| *store != format.store) {
+            format.store = store;
+            format::write(io, path, &format)?;
+            actions.push("corrected the format file: it was that of another store".to_owned());
+        }
         return Ok(format);
     }
-    let of_index = |index: &Index| {
-        index.read(Deadline::after(Duration::ZERO), |rows| rows.state()).ok().map(|state| state.store)
-    };
-    let store = match layout::store_of_segments(io, path)? {
+    let of_index =
+        |index: &Index| index.read(Deadline::after(Duration::ZERO), |rows| rows.state()).ok().map(|state| state.store);
+    let store = match of_segments {
         Some(store) => Some(store),
         None => index.and_then(of_index),
     };
@@ -246,10 +251,10 @@ impl Repair<'_> {
             self.actions.push(format!("wrote {} contents of damaged frames anew", healer.rescued));
         }
         if !wanted.is_empty() {
-            healer.from_copies(&mut wanted, &checked.segments, &checked.files.large)?;
-            self.inner.read(|rows| healer.from_files(&mut wanted, rows))?;
+            healer.use_copies(&mut wanted, &checked.segments, &checked.files.large)?;
+            self.inner.read(|rows| healer.use_files(&mut wanted, rows))?;
             // A content from a workspace may be the base of others.
-            healer.from_copies(&mut wanted, &checked.segments, &checked.files.large)?;
+            healer.use_copies(&mut wanted, &checked.segments, &checked.files.large)?;
         }
         self.healed = healer.healed.len() as u64;
         if self.healed > 0 {

@@ -160,10 +160,20 @@ impl Run<'_> {
         let Some(lowest) = orders.iter().map(|(order, _)| *order).min() else { return Ok(false) };
         let frames: HashSet<FrameRef> =
             orders.into_iter().map(|(order, offset)| FrameRef { order, segment: id, offset }).collect();
-        // Back along the chain of committed frames. Nothing before a checkpoint is needed.
+        self.follow_history(state, lowest, |at| frames.contains(&at))
+    }
+
+    /// Goes back along the chain of committed frames until `stop` says so, which is returned, or to a number below
+    /// `lowest`, or to a checkpoint: nothing before it is needed. A frame that is not there is damage.
+    pub(super) fn follow_history(
+        &self,
+        state: &StateRow,
+        lowest: u64,
+        stop: impl Fn(FrameRef) -> bool,
+    ) -> Result<bool> {
         let mut next = state.last_frame;
         while let Some(at) = next.filter(|at| at.order >= lowest) {
-            if frames.contains(&at) {
+            if stop(at) {
                 return Ok(true);
             }
             let journal = Journal::read_at(&self.inner.io, &self.inner.path, at)

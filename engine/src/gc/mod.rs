@@ -191,8 +191,7 @@ impl Run<'_> {
         })?;
         self.report.dropped_objects = dead.objects;
         self.report.removed_files = dead.large_files;
-        let chosen =
-            select::select(self.inner, &segments, &dead.segment_bytes, checkpoint_len, self.options.force)?;
+        let chosen = select::select(self.inner, &segments, &dead.segment_bytes, checkpoint_len, self.options.force)?;
         self.report.unlinked_segments = chosen.victims.len() as u64;
         self.report.rewritten_segments = chosen.victims.iter().filter(|victim| victim.live_bytes > 0).count() as u64;
         self.report.freed_bytes = chosen.garbage_bytes() + dead.large_bytes;

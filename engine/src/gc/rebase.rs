@@ -83,8 +83,7 @@ impl Run<'_> {
     /// Encodes anew what hangs on links among `occupied`. Returns what need not be moved: the links, which are dead once
     /// nothing hangs on them, and what was moved here already.
     pub(super) fn rebase(&mut self, occupied: &[(Hash, ObjectRow)]) -> Result<HashSet<Hash>> {
-        let seeds: Vec<Hash> =
-            occupied.iter().filter(|(_, row)| only_a_base(row)).map(|(hash, _)| *hash).collect();
+        let seeds: Vec<Hash> = occupied.iter().filter(|(_, row)| only_a_base(row)).map(|(hash, _)| *hash).collect();
         let mut given_up = HashSet::new();
         if seeds.is_empty() {
             return Ok(given_up);

@@ -59,8 +59,7 @@ impl Run<'_> {
     pub(super) fn rewrite(&mut self) -> Result<()> {
         let (segments, checkpoint_len) =
             self.inner.read(|rows| Ok((rows.segments()?, select::checkpoint_len(rows)?)))?;
-        let mut chosen =
-            select::select(self.inner, &segments, &HashMap::new(), checkpoint_len, self.options.force)?;
+        let mut chosen = select::select(self.inner, &segments, &HashMap::new(), checkpoint_len, self.options.force)?;
         self.report.more |= chosen.more;
         let numbers: HashSet<u32> = chosen.victims.iter().map(|victim| victim.number).collect();
         if numbers.is_empty() {
@@ -73,8 +72,17 @@ impl Run<'_> {
             }
         }
         let numbers: HashSet<u32> = chosen.victims.iter().map(|victim| victim.number).collect();
-        let left = self.empty(&numbers)?;
-        chosen.victims.retain(|victim| !left.contains(&victim.number));
+        match self.empty(&numbers) {
+            Ok(()) => {}
+            // Without room for copies, those that need none can still go.
+            Err(error) if error.kind() == ErrorKind::NoSpace => self.report.held_back = Some(error.to_string()),
+            Err(error) => return Err(error),
+        }
+        let left = self.inner.read(|rows| self.rows_in(rows, &numbers))?;
+        let occupied = |victim: &Victim| {
+            left.iter().any(|(_, row)| matches!(row.place, Place::Segment { number, .. } if number == victim.number))
+        };
+        chosen.victims.retain(|victim| !occupied(victim));
         self.report.more |= !left.is_empty();
         self.remove(chosen.victims)
     }
@@ -91,19 +99,19 @@ impl Run<'_> {
         if (bytes.len() as u64) < victim.row.end {
             return damage("it is shorter than the index says");
         }
-        let needed = |from: u64, to: u64| {
-            victim.row.journal_bytes > 0
-                || occupied.iter().any(|(_, row)| {
-                    matches!(row.place, Place::Segment { number, offset, .. }
-                        if number == victim.number && (from..to).contains(&offset))
-                })
+        let holds_rows = |from: u64, to: u64| {
+            occupied.iter().any(|(_, row)| {
+                matches!(row.place, Place::Segment { number, offset, .. }
+                    if number == victim.number && (from..to).contains(&offset))
+            })
         };
+        let mut gaps = false;
         for stretch in Scanner::new(victim.row.id, &bytes) {
             match stretch {
-                Stretch::Gap { from, to } if from < victim.row.end && needed(from, to) => {
+                Stretch::Gap { from, to } if from < victim.row.end && holds_rows(from, to) => {
                     return damage("a part of it is damaged");
                 }
-                Stretch::Gap { .. } => {}
+                Stretch::Gap { from, .. } => gaps |= from < victim.row.end,
                 Stretch::Frame(frame) => {
                     let known = |record: &Record<'_>| matches!(record.kind, KIND_BLOB | KIND_NODE | KIND_JOURNAL);
                     if !frame.records.iter().all(|(_, record)| known(record)) {
@@ -111,6 +119,11 @@ impl Run<'_> {
                     }
                 }
             }
+        }
+        if gaps && victim.row.journal_bytes > 0 {
+            // The history could be what is damaged.
+            let state = self.inner.read(|rows| rows.state())?;
+            self.follow_history(&state, 0, |_| false)?;
         }
         Ok(true)
     }
@@ -133,52 +146,61 @@ impl Run<'_> {
         Ok(found)
     }
 
-    /// Moves everything out of the segments. Returns those that are not empty after all.
-    fn empty(&mut self, numbers: &HashSet<u32>) -> Result<HashSet<u32>> {
+    /// Moves everything out of the segments, as far as that goes.
+    fn empty(&mut self, numbers: &HashSet<u32>) -> Result<()> {
         for round in 0..ROUNDS_MAX {
             let occupied = self.inner.read(|rows| self.rows_in(rows, numbers))?;
             if occupied.is_empty() {
-                return Ok(HashSet::new());
+                break;
             }
             // Deltas that keep a dead base go first: then the base need not be moved.
             let given_up = if round == 0 { self.rebase(&occupied)? } else { HashSet::new() };
             let mut batch = Batch::default();
-            for (hash, row) in occupied {
-                if !given_up.contains(&hash)
-                    && let Some(moving) = self.copy_of(hash, row)?
-                {
+            let mut waiting: Vec<(Hash, ObjectRow)> =
+                occupied.into_iter().filter(|(hash, _)| !given_up.contains(hash)).rev().collect();
+            while !waiting.is_empty() {
+                for moving in self.copies_of(&mut waiting)? {
                     self.add(&mut batch, moving)?;
                 }
             }
             self.flush(&mut batch)?;
             self.drain()?;
         }
-        let left = self.inner.read(|rows| self.rows_in(rows, numbers))?;
-        Ok(left
-            .into_iter()
-            .filter_map(|(_, row)| match row.place {
-                Place::Segment { number, .. } => Some(number),
-                _ => None,
-            })
-            .collect())
+        Ok(())
+    }
+
+    /// Takes objects from the end of `waiting`, about as many as go into one frame.
+    fn copies_of(&self, waiting: &mut Vec<(Hash, ObjectRow)>) -> Result<Vec<Move>> {
+        self.inner.read(|rows| {
+            let mut copies = Vec::new();
+            let mut bytes = 0;
+            while copies.len() < DRAIN_ROWS_MAX
+                && bytes < FRAME_BATCH_BYTES
+                && let Some((hash, seen)) = waiting.pop()
+            {
+                if let Some(copy) = self.copy_of(rows, hash, &seen)? {
+                    bytes += copy.payload.len();
+                    copies.push(copy);
+                }
+            }
+            Ok(copies)
+        })
     }
 
     /// The record of an object as it will stand elsewhere. The object is decoded and hashed first: a copy must not put a
     /// fresh checksum on damaged bytes. `None` when it is gone or elsewhere by now.
-    fn copy_of(&self, hash: Hash, seen: ObjectRow) -> Result<Option<Move>> {
-        self.inner.read(|rows| {
-            let Some(old) = rows.object(hash)?.filter(|now| now.place == seen.place) else { return Ok(None) };
-            let bytes = self.inner.reader.read_uncached(rows, hash)?;
-            self.inner.reader.cache().put(hash, &bytes);
-            let bytes = self.inner.reader.record_bytes(rows, hash, &old)?;
-            let (record, _) = Record::parse(&bytes).ok_or_else(|| damaged(hash, "its record is damaged"))?;
-            let encoding = match record.encoding {
-                Encoding::DeltaNear(_) => Encoding::Delta,
-                other => other,
-            };
-            let (base, payload) = (old.base, record.payload.to_vec());
-            Ok(Some(Move { hash, old, encoding, base, payload }))
-        })
+    fn copy_of(&self, rows: &dyn Rows, hash: Hash, seen: &ObjectRow) -> Result<Option<Move>> {
+        let Some(old) = rows.object(hash)?.filter(|now| now.place == seen.place) else { return Ok(None) };
+        let bytes = self.inner.reader.read_uncached(rows, hash)?;
+        self.inner.reader.cache().put(hash, &bytes);
+        let bytes = self.inner.reader.record_bytes(rows, hash, &old)?;
+        let (record, _) = Record::parse(&bytes).ok_or_else(|| damaged(hash, "its record is damaged"))?;
+        let encoding = match record.encoding {
+            Encoding::DeltaNear(_) => Encoding::Delta,
+            other => other,
+        };
+        let (base, payload) = (old.base, record.payload.to_vec());
+        Ok(Some(Move { hash, old, encoding, base, payload }))
     }
 
     /// Adds a record to the batch; a full batch is written and its rows are flipped.
@@ -255,8 +277,7 @@ impl Run<'_> {
             segment.end = durable.end;
             tables.put_segment(number, &segment)?;
             let nodes = crate::gc::StoredNodes(&self.inner.reader);
-            let mut apply =
-                Apply { tables, nodes: &nodes, order: state.order, at_ms: 0, counting: Counting::Live };
+            let mut apply = Apply { tables, nodes: &nodes, order: state.order, at_ms: 0, counting: Counting::Live };
             moved.iter().try_for_each(|moved| flip(&mut apply, moved, number))?;
             Ok(Some(()))
         })?;
@@ -274,8 +295,7 @@ impl Run<'_> {
         let removed = match self.take_off(&refs, true) {
             Ok(()) => refs,
             Err(error) if error.kind() == ErrorKind::NoSpace => {
-                let rest: Vec<&Victim> =
-                    refs.into_iter().filter(|victim| victim.row.journal_bytes == 0).collect();
+                let rest: Vec<&Victim> = refs.into_iter().filter(|victim| victim.row.journal_bytes == 0).collect();
                 if !rest.is_empty() {
                     self.take_off(&rest, false)?;
                 }

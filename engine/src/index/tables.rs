@@ -85,6 +85,12 @@ fn bad_row(table: &str, source: impl Into<Box<dyn std::error::Error + Send + Syn
 pub(crate) fn db_error(action: &str, error: impl Into<redb::Error>) -> Error {
     let error = error.into();
     match error {
+        // A file that is too short or is no database says so in the words of the operating system.
+        redb::Error::Io(source)
+            if matches!(source.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData) =>
+        {
+            Error::new(ErrorKind::IndexDamaged, action.to_owned()).because(source)
+        }
         redb::Error::Io(source) => {
             let kind = Error::io("", "", std::io::Error::from(source.kind())).kind();
             Error::new(kind, action.to_owned()).because(source)

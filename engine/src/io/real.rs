@@ -30,6 +30,16 @@ struct RealDir {
 const DIR_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// Opens a directory below another one. One that may be walked through but not listed (mode 0711) is opened for that.
+fn open_directory(at: impl AsFd, name: impl rustix::path::Arg + Copy) -> rustix::io::Result<OwnedFd> {
+    let opened = rustix::fs::openat(&at, name, DIR_FLAGS, Mode::empty());
+    #[cfg(target_os = "linux")]
+    if matches!(opened, Err(rustix::io::Errno::ACCESS)) {
+        return rustix::fs::openat(&at, name, DIR_FLAGS | OFlags::PATH, Mode::empty());
+    }
+    opened
+}
+
 fn stat_of_metadata(meta: &fs::Metadata) -> Stat {
     let kind = meta.file_type();
     Stat {
@@ -182,7 +192,7 @@ impl Dir for RealDir {
     }
 
     fn open_dir(&self, name: &[u8]) -> io::Result<Box<dyn Dir>> {
-        let fd = rustix::fs::openat(&self.fd, name, DIR_FLAGS, Mode::empty())?;
+        let fd = open_directory(&self.fd, name)?;
         Ok(Box::new(Self { fd, path: self.path.join(OsStr::from_bytes(name)) }))
     }
 
@@ -303,7 +313,7 @@ impl Io for RealIo {
         for component in path.components() {
             match component {
                 Component::RootDir => {}
-                Component::Normal(name) => fd = rustix::fs::openat(&fd, name, DIR_FLAGS, Mode::empty())?,
+                Component::Normal(name) => fd = open_directory(&fd, name)?,
                 _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "not an absolute, resolved path")),
             }
         }

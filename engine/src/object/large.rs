@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, IoContext as _, Result};
 use crate::format::FORMAT_VERSION;
 use crate::hash::{BlobHasher, Hash};
 use crate::id::Id;
-use crate::io::{File, Io, LockMode, Open, Reader, Writer};
+use crate::io::{File, Io, LockMode, Open, Reader, Writer, is_absent};
 use crate::limits::ZSTD_LEVEL;
 
 const MAGIC: &[u8; 8] = b"CNDYLRG\n";
@@ -139,7 +139,11 @@ pub(crate) fn copy(
     raw_len: u64,
     out: &mut dyn std::io::Write,
 ) -> Result<()> {
-    let file = io.open(path, Open::Read).context("open a large content", path)?;
+    let file = match io.open(path, Open::Read) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Err(damaged(path, "its file is gone")),
+        Err(error) => return Err(Error::io("open a large content", path, error)),
+    };
     copy_file(&*file, path, content, raw_len, out)
 }
 

@@ -84,7 +84,12 @@ impl ObjectReader {
             return Err(damaged(hash, "its record is impossibly long"));
         }
         let segment = rows.segment(number)?.ok_or_else(|| damaged(hash, "its segment has no row"))?;
-        let file = self.segment_file(segment.id)?;
+        let file = self.segment_file(segment.id).map_err(|error| match error.io_kind() {
+            Some(std::io::ErrorKind::NotFound) => {
+                damaged(hash, "its segment is gone").at(segment_path(&self.store, segment.id))
+            }
+            _ => error,
+        })?;
         let mut bytes = vec![0; len as usize];
         file.read_exact_at(&mut bytes, offset).map_err(|error| {
             damaged(hash, "its record cannot be read").at(segment_path(&self.store, segment.id)).because(error)

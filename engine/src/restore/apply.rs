@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -20,7 +21,10 @@ use crate::restore::{Applied, FailedFile, Keep, RestoreLock};
 use crate::session::read_manifest;
 use crate::store::Inner;
 use crate::tree::{Entry, Reason, Roots, TrackedPath};
-use crate::workspace::{Found, find};
+use crate::workspace::{Found, Outcome, find};
+
+/// Files written at the same time.
+const WRITERS_MAX: usize = 8;
 
 /// Carries a plan out. `redo` is the point that was taken after the plan was made: what it holds can be gone back to.
 ///
@@ -74,16 +78,40 @@ pub(crate) fn apply(
     let mut changes = older;
     changes.push(Change::RestoreBegun { id, restore: row.clone() });
     inner.commit(&mut Pending::default(), |_, _| Ok(Some((changes, ()))))?;
-    let mut restore = Journalled { inner, id, row, keep, torn: false };
-    for (at, file) in files.iter().enumerate() {
-        let from = &restore.row.steps[at].from;
-        // What the plan saw and the redo point holds; bytes that came in between are kept as a version of their own.
-        let held = from.content().filter(|content| file.from.content() == Some(*content)).into_iter().collect();
-        let result = restore.bring(at, &file.to, held);
+    let restore = Journalled::new(inner, id, row, keep);
+    for (file, result) in files.iter().zip(write_all(&restore, &files)) {
         applied.count(&file.path, &file.to, result);
     }
-    finish(inner, session, (!restore.torn).then_some(id), &mut applied);
+    finish(inner, session, (!restore.is_torn()).then_some(id), &mut applied);
     Ok(applied)
+}
+
+/// Takes all steps. Each waits for the disk most of the time, so several are taken at once; the file system then makes
+/// many of them durable together.
+fn write_all(restore: &Journalled<'_, '_>, files: &[&PlannedFile]) -> Vec<Result<Outcome>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut results = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(file) = files.get(at) else { return results };
+            let from = restore.steps()[at].from.content();
+            // What the plan saw and the redo point holds; bytes that came in between are kept as a version of their
+            // own.
+            let held = from.filter(|content| file.from.content() == Some(*content)).into_iter().collect();
+            results.push((at, restore.bring(at, &file.to, held)));
+        }
+    };
+    let mut results = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..files.len().min(WRITERS_MAX)).map(|_| scope.spawn(work)).collect();
+        let mut results = work();
+        for other in others {
+            results.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        results
+    });
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Reads and hashes every content that will be written, so that a missing one is known before the first write.
@@ -169,9 +197,9 @@ fn end_older(inner: &Inner, session: &str, cwd: &Path, plan: &Plan, keep: &mut K
     })?;
     let mut changes = Vec::new();
     for (id, row) in older {
-        let mut interrupted = Journalled { inner, id, row, keep: &mut *keep, torn: false };
+        let interrupted = Journalled::new(inner, id, row, keep);
         // One whose temporary files cannot be cleared stays, to be resumed.
-        if clear_temporaries(&mut interrupted).is_ok() {
+        if clear_temporaries(&interrupted).is_ok() {
             changes.push(Change::RestoreFinished { id });
         }
     }

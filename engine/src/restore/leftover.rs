@@ -8,23 +8,21 @@ use crate::tree::Entry;
 use crate::workspace::{Found, FoundFile, Place, Source, find_in, way_to};
 
 /// Removes the temporary files of all steps.
-pub(super) fn clear_temporaries(restore: &mut Journalled<'_, '_>) -> Result<()> {
-    (0..restore.row.steps.len()).try_for_each(|at| clear_temporary(restore, at))
+pub(super) fn clear_temporaries(restore: &Journalled<'_, '_>) -> Result<()> {
+    (0..restore.steps().len()).try_for_each(|at| clear_temporary(restore, at))
 }
 
 /// Removes the temporary file of a step. It holds the new bytes or a part of them, or the old bytes that were swapped
 /// out; anything else is kept as a version before it goes.
-pub(super) fn clear_temporary(restore: &mut Journalled<'_, '_>, at: usize) -> Result<()> {
-    let path = restore.row.steps[at].path.clone();
-    let absolute = path.resolve(&bytes_path(&restore.row.cwd));
+pub(super) fn clear_temporary(restore: &Journalled<'_, '_>, at: usize) -> Result<()> {
     // Where there is no way to the file, there is none to the temporary one either.
-    let Ok(place) = restore.place(at, way_to(&*restore.inner.io, &absolute)?) else { return Ok(()) };
+    let Ok(place) = restore.place(at, way_to(&*restore.inner.io, &restore.path(at))?) else { return Ok(()) };
     let leftover = place.dir.path().join(bytes_path(&place.temporary));
     match find_in(&*place.dir, &place.temporary, u64::MAX) {
         Found::Absent => return Ok(()),
         Found::File(found) => {
             if !is_ours(restore, at, &place, &found) {
-                restore.keep_found(&path, &found)?;
+                restore.keep_found(at, &found)?;
             }
         }
         Found::Linked(_) | Found::Refused { .. } => {
@@ -39,7 +37,7 @@ pub(super) fn clear_temporary(restore: &mut Journalled<'_, '_>, at: usize) -> Re
 
 /// Whether the bytes of a temporary file are in the store.
 fn is_ours(restore: &Journalled<'_, '_>, at: usize, place: &Place, found: &FoundFile) -> bool {
-    let step = &restore.row.steps[at];
+    let step = &restore.steps()[at];
     let sides: Vec<Hash> = [&step.from, &step.to].into_iter().filter_map(Entry::content).collect();
     if sides.contains(&found.content) {
         return true;

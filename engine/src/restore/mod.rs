@@ -73,7 +73,7 @@ pub(crate) struct Applied {
 }
 
 /// Makes a content durable as a version of its own: the state found at a path, and the objects it needs.
-pub(crate) type Keep<'a> = dyn FnMut(&TrackedPath, Entry, Pending) -> Result<()> + 'a;
+pub(crate) type Keep<'a> = dyn FnMut(&TrackedPath, Entry, Pending) -> Result<()> + Send + 'a;
 
 /// Proof that nobody else restores in a workspace.
 #[must_use = "the lock is given up when this is dropped"]

@@ -10,8 +10,9 @@ use rayon::prelude::*;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::Hash;
 use crate::index::rows::Place;
-use crate::index::tables::Rows as _;
+use crate::index::tables::{Logical, Rows as _};
 use crate::io::Open;
+use crate::limits::BLOB_BYTES_MAX;
 use crate::lines::{self, Labels, LineCounts};
 use crate::object::large::large_path;
 use crate::restore::Target;
@@ -273,7 +274,7 @@ impl Planner<'_> {
         }
         match (&file.from, file.to.content()) {
             (_, None) => Ok(FileAction::Delete),
-            (_, Some(content)) if !self.can_read(content) => Err(SkipReason::MissingContent),
+            (_, Some(content)) if !self.can_read(content) => Err(self.why_missing(content)),
             (Entry::Absent, _) => Ok(FileAction::Create),
             _ => Ok(FileAction::Modify),
         }
@@ -281,20 +282,23 @@ impl Planner<'_> {
 
     /// Whether a content is there. Large ones are read and hashed only when the plan is carried out.
     fn can_read(&self, content: Hash) -> bool {
-        let small = |error: &Error| error.kind() == ErrorKind::TooLarge;
         match self.inner.read_object(content) {
             Ok(_) => true,
-            Err(error) if small(&error) => self
-                .inner
-                .read(|rows| Ok(rows.object(content)?.map(|row| row.place)))
-                .is_ok_and(|place| match place {
+            Err(error) if error.kind() == ErrorKind::TooLarge => {
+                self.inner.read(|rows| Ok(rows.object(content)?.map(|row| row.place))).is_ok_and(|place| match place {
                     Some(Place::Large { file, .. }) => {
                         self.inner.io.open(&large_path(&self.inner.path, content, file), Open::Read).is_ok()
                     }
                     _ => false,
-                }),
+                })
+            }
             Err(_) => false,
         }
+    }
+
+    fn why_missing(&self, content: Hash) -> SkipReason {
+        let purged = self.inner.read(|rows| Ok(rows.raw(Logical::Purged, content.as_bytes())?.is_some()));
+        if purged.unwrap_or(false) { SkipReason::Purged } else { SkipReason::MissingContent }
     }
 
     fn counts(&self, found: &Found, to: &Entry) -> LineCounts {
@@ -327,7 +331,7 @@ pub(crate) fn diff(inner: &Inner, cwd: &Path, plan: &Plan, path: &TrackedPath) -
     let file = plan.files.iter().find(|file| file.path == *path).ok_or_else(|| {
         Error::new(ErrorKind::NotFound, "show a diff").cause(format!("{} is not in the plan", path.display()))
     })?;
-    let old: Arc<[u8]> = match find(&*inner.io, &path.resolve(cwd), u64::MAX)? {
+    let old: Arc<[u8]> = match find(&*inner.io, &path.resolve(cwd), BLOB_BYTES_MAX)? {
         Found::Absent => Arc::from([]),
         Found::File(FoundFile { source: Source::Bytes(bytes), .. })
         | Found::Linked(FoundFile { source: Source::Bytes(bytes), .. }) => bytes,
@@ -335,7 +339,7 @@ pub(crate) fn diff(inner: &Inner, cwd: &Path, plan: &Plan, path: &TrackedPath) -
     };
     let new: Arc<[u8]> = match &file.to {
         Entry::Absent => Arc::from([]),
-        Entry::File { size, .. } if *size > crate::limits::BLOB_BYTES_MAX => return Ok(String::new()),
+        Entry::File { size, .. } if *size > BLOB_BYTES_MAX => return Ok(String::new()),
         Entry::File { content, .. } => inner.read_object(*content)?,
         _ => return Ok(String::new()),
     };

@@ -39,17 +39,16 @@ pub(crate) fn resume(
     let Some(row) = row else { return Ok(applied) };
     lock.check(&bytes_path(&row.cwd))?;
     let session = row.session.clone();
-    let mut restore = Journalled { inner, id, row, keep, torn: false };
+    let restore = Journalled::new(inner, id, row, keep);
     let mut try_again = false;
-    for at in 0..restore.row.steps.len() {
-        let step = restore.row.steps[at].clone();
+    for (at, step) in restore.steps().iter().enumerate() {
         let wanted = match how {
             ResumeHow::Finish => &step.to,
             ResumeHow::Rollback => &step.from,
         };
-        match resume_step(&mut restore, at, &step, wanted) {
+        match resume_step(&restore, at, step, wanted) {
             Ok(Some(outcome)) => applied.count(&step.path, wanted, Ok(outcome)),
-            Ok(None) => applied.failed.push(FailedFile::new(&step.path, &changed_since(&step))),
+            Ok(None) => applied.failed.push(FailedFile::new(&step.path, &changed_since(step))),
             Err(error) => {
                 try_again = true;
                 applied.failed.push(FailedFile::new(&step.path, &error));
@@ -60,7 +59,7 @@ pub(crate) fn resume(
         // The states from before are not what the agent left behind: some may be work by hand.
         applied.noted.clear();
     }
-    let done = !restore.torn && !try_again;
+    let done = !restore.is_torn() && !try_again;
     finish(inner, &session, done.then_some(id), &mut applied);
     Ok(applied)
 }
@@ -71,15 +70,9 @@ fn changed_since(step: &RestoreStep) -> Error {
 }
 
 /// `None`: the file matches neither side.
-fn resume_step(
-    restore: &mut Journalled<'_, '_>,
-    at: usize,
-    step: &RestoreStep,
-    wanted: &Entry,
-) -> Result<Option<Outcome>> {
+fn resume_step(restore: &Journalled<'_, '_>, at: usize, step: &RestoreStep, wanted: &Entry) -> Result<Option<Outcome>> {
     clear_temporary(restore, at)?;
-    let path = step.path.resolve(&bytes_path(&restore.row.cwd));
-    let found = match find(&*restore.inner.io, &path, u64::MAX)? {
+    let found = match find(&*restore.inner.io, &restore.path(at), u64::MAX)? {
         Found::Refused { reason, detail } => return Ok(Some(Outcome::Refused { reason, detail })),
         found => found,
     };

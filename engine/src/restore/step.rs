@@ -1,6 +1,9 @@
 //! One file of a restore, and the journal entry it belongs to.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::Hash;
@@ -43,22 +46,50 @@ pub(super) fn temporary_name(restore: Id, at: usize, path: &TrackedPath) -> Stri
     format!(".{shown}.candy-{}-{at}.tmp", &restore.to_hex()[..12])
 }
 
-/// A restore that is in the journal.
+/// A restore that is in the journal. Its steps are independent of each other and may be taken by several threads.
 pub(super) struct Journalled<'a, 'k> {
     pub(super) inner: &'a Inner,
-    pub(super) id: Id,
-    pub(super) row: RestoreRow,
-    pub(super) keep: &'a mut Keep<'k>,
-    /// A file was left as a mixture: only resuming the restore repairs it.
-    pub(super) torn: bool,
+    id: Id,
+    cwd: PathBuf,
+    steps: Vec<RestoreStep>,
+    /// As it is in the journal: differs from the steps once a file is being overwritten in place.
+    row: Mutex<RestoreRow>,
+    keep: Mutex<&'a mut Keep<'k>>,
+    torn: AtomicBool,
 }
 
-impl<'k> Journalled<'_, 'k> {
+impl<'a, 'k> Journalled<'a, 'k> {
+    pub(super) fn new(inner: &'a Inner, id: Id, row: RestoreRow, keep: &'a mut Keep<'k>) -> Self {
+        Self {
+            inner,
+            id,
+            cwd: bytes_path(&row.cwd),
+            steps: row.steps.clone(),
+            row: Mutex::new(row),
+            keep: Mutex::new(keep),
+            torn: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn steps(&self) -> &[RestoreStep] {
+        &self.steps
+    }
+
+    /// The absolute path of a step's file.
+    pub(super) fn path(&self, at: usize) -> PathBuf {
+        self.steps[at].path.resolve(&self.cwd)
+    }
+
+    /// Whether a file was left as a mixture: only resuming the restore repairs it.
+    pub(super) fn is_torn(&self) -> bool {
+        self.torn.load(Ordering::Relaxed)
+    }
+
     /// The place of a step's file.
     pub(super) fn place(&self, at: usize, way: Way) -> Result<Place, Outcome> {
         match way {
             Way::Open { dir, name } => {
-                let temporary = temporary_name(self.id, at, &self.row.steps[at].path).into_bytes();
+                let temporary = temporary_name(self.id, at, &self.steps[at].path).into_bytes();
                 Ok(Place { dir, name, temporary })
             }
             Way::Missing => Err(Outcome::Nothing),
@@ -68,10 +99,8 @@ impl<'k> Journalled<'_, 'k> {
 
     /// Brings a step's file to a state. Contents in `held` are expected there and safe in the store; any other is kept
     /// first.
-    pub(super) fn bring(&mut self, at: usize, wanted: &Entry, held: Vec<Hash>) -> Result<Outcome> {
-        let step = &self.row.steps[at];
-        let path = step.path.resolve(&bytes_path(&self.row.cwd));
-        let in_place = is_in_place(step);
+    pub(super) fn bring(&self, at: usize, wanted: &Entry, held: Vec<Hash>) -> Result<Outcome> {
+        let path = self.path(at);
         let io = &*self.inner.io;
         let (content, mode) = match wanted {
             Entry::Absent => {
@@ -104,26 +133,29 @@ impl<'k> Journalled<'_, 'k> {
             }
         }
         let mut backing = StepBacking::new(self, at, Some(content), held);
-        let result = if in_place && matches!(found, Found::File(_)) {
+        let result = if is_in_place(&self.steps[at]) && matches!(found, Found::File(_)) {
             write_in_place(&place, mode, &mut backing)
         } else {
             write_file(&place, mode, &mut backing)
         };
-        let torn = backing.in_place;
-        self.torn |= torn;
+        if backing.in_place {
+            self.torn.store(true, Ordering::Relaxed);
+        }
         result
     }
 
     /// Keeps bytes that nobody expected.
-    pub(super) fn keep_found(&mut self, path: &TrackedPath, found: &FoundFile) -> Result<()> {
-        keep_found(self.inner, &bytes_path(&self.row.cwd), self.keep, path, found)
+    pub(super) fn keep_found(&self, at: usize, found: &FoundFile) -> Result<()> {
+        // A panic while bytes were being kept has already ended the restore.
+        let mut keep = self.keep.lock().unwrap_or_else(PoisonError::into_inner);
+        keep_found(self.inner, &self.cwd, &mut **keep, &self.steps[at].path, found)
     }
 }
 
 /// Makes a file's bytes durable as a version of their own.
 pub(super) fn keep_found(
     inner: &Inner,
-    cwd: &std::path::Path,
+    cwd: &Path,
     keep: &mut Keep<'_>,
     path: &TrackedPath,
     found: &FoundFile,
@@ -131,8 +163,7 @@ pub(super) fn keep_found(
     let mut pending = Pending::default();
     match &found.source {
         Source::Bytes(bytes) => {
-            let base = None;
-            pending.add(PendingObject::blob(found.content, std::sync::Arc::clone(bytes), base));
+            pending.add(PendingObject::blob(found.content, Arc::clone(bytes), None));
         }
         Source::Large(file) => {
             let at = path.resolve(cwd);
@@ -148,7 +179,7 @@ pub(super) fn keep_found(
 
 /// The store's part in one step.
 struct StepBacking<'s, 'a, 'k> {
-    restore: &'s mut Journalled<'a, 'k>,
+    restore: &'s Journalled<'a, 'k>,
     at: usize,
     content: Option<Hash>,
     held: Vec<Hash>,
@@ -156,7 +187,7 @@ struct StepBacking<'s, 'a, 'k> {
 }
 
 impl<'s, 'a, 'k> StepBacking<'s, 'a, 'k> {
-    fn new(restore: &'s mut Journalled<'a, 'k>, at: usize, content: Option<Hash>, held: Vec<Hash>) -> Self {
+    fn new(restore: &'s Journalled<'a, 'k>, at: usize, content: Option<Hash>, held: Vec<Hash>) -> Self {
         Self { restore, at, content, held, in_place: false }
     }
 }
@@ -167,8 +198,7 @@ impl Backing for StepBacking<'_, '_, '_> {
     }
 
     fn keep(&mut self, found: &FoundFile) -> Result<()> {
-        let path = self.restore.row.steps[self.at].path.clone();
-        self.restore.keep_found(&path, found)?;
+        self.restore.keep_found(self.at, found)?;
         self.held.push(found.content);
         Ok(())
     }
@@ -179,12 +209,13 @@ impl Backing for StepBacking<'_, '_, '_> {
     }
 
     fn begin_in_place(&mut self) -> Result<()> {
-        let restore = &mut *self.restore;
-        restore.row.steps[self.at].temporary = IN_PLACE.to_owned();
+        let restore = self.restore;
+        let mut row = restore.row.lock().unwrap_or_else(PoisonError::into_inner);
+        row.steps[self.at].temporary = IN_PLACE.to_owned();
         // References go and come in one transaction, so none is lost and none is counted twice.
         let changes = vec![
             Change::RestoreFinished { id: restore.id },
-            Change::RestoreBegun { id: restore.id, restore: restore.row.clone() },
+            Change::RestoreBegun { id: restore.id, restore: row.clone() },
         ];
         restore.inner.commit(&mut Pending::default(), |_, _| Ok(Some((changes, ()))))?;
         self.in_place = true;

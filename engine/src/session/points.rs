@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::Id;
 use crate::index::rows::{PointKind, PointRow};
-use crate::index::tables::{RowsExt as _, Rows as _};
+use crate::index::tables::RowsExt as _;
 use crate::journal::Change;
 use crate::limits::GAPS_MAX;
 use crate::object::pending::Pending;

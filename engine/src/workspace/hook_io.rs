@@ -39,7 +39,13 @@ impl Call {
     pub(crate) fn changes(self) -> bool {
         !matches!(
             self,
-            Self::OpenStoreFile | Self::StoreRead | Self::OpenDir | Self::OpenFile | Self::OpenFileWrite | Self::StatName | Self::Read
+            Self::OpenStoreFile
+                | Self::StoreRead
+                | Self::OpenDir
+                | Self::OpenFile
+                | Self::OpenFileWrite
+                | Self::StatName
+                | Self::Read
         )
     }
 }

@@ -93,10 +93,18 @@ fn try_capture(dir: &dyn Dir, name: &[u8], bytes_max: u64) -> Option<Capture> {
 
 /// What reading an open file gave.
 pub(super) enum Reading {
-    Refused { reason: Reason, detail: String },
-    Whole { stat: Stat, bytes: Arc<[u8]> },
+    Refused {
+        reason: Reason,
+        detail: String,
+    },
+    Whole {
+        stat: Stat,
+        bytes: Arc<[u8]>,
+    },
     /// Above [`BLOB_BYTES_MAX`] and not read.
-    Large { stat: Stat },
+    Large {
+        stat: Stat,
+    },
 }
 
 /// Reads an open file; `None` when it moved meanwhile.

@@ -50,14 +50,8 @@ fn absence_is_only_what_is_certain() {
 fn what_is_no_plain_file_is_named_and_not_opened() {
     let (_folder, root) = folder();
     fs::create_dir(root.join("dir")).unwrap();
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        root.join("fifo"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RWXU,
-        0,
-    )
-    .unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, root.join("fifo"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+        .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
     let began = Instant::now();
     for name in ["dir", "fifo", "socket"] {
@@ -80,10 +74,7 @@ fn a_refusal_of_the_system_is_not_an_absence() {
             if hit { Err(std::io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
         });
         let captured = capture(&io, &root.join("d/a"), 100).unwrap();
-        assert!(
-            matches!(captured, Capture::NotCaptured { reason: Reason::Unreadable, .. }),
-            "{call:?}: {captured:?}"
-        );
+        assert!(matches!(captured, Capture::NotCaptured { reason: Reason::Unreadable, .. }), "{call:?}: {captured:?}");
     }
     let io = HookIo::new();
     io.set(|now, path| {

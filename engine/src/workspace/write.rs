@@ -130,7 +130,7 @@ enum Hindrance {
     /// Something else is there now: look again.
     Changed,
     /// This name cannot be renamed to at all, for instance because it is a mount point.
-    Fixed,
+    Fixed(io::Error),
     Error(io::Error),
 }
 
@@ -139,8 +139,8 @@ impl From<io::Error> for Hindrance {
         use io::ErrorKind as Kind;
         match error.kind() {
             Kind::NotFound | Kind::AlreadyExists => Self::Changed,
-            Kind::ResourceBusy | Kind::CrossesDevices => Self::Fixed,
-            _ if is_forbidden(&error) => Self::Fixed,
+            Kind::ResourceBusy | Kind::CrossesDevices => Self::Fixed(error),
+            _ if is_forbidden(&error) => Self::Fixed(error),
             _ => Self::Error(error),
         }
     }
@@ -173,9 +173,12 @@ pub(crate) fn write_file(place: &Place, mode: u32, backing: &mut dyn Backing) ->
             place.remove_own_temporary(own)?;
             Ok(outcome)
         }
-        Ok(Swap::Fixed) => {
+        Ok(Swap::Fixed(error)) => {
             place.remove_own_temporary(own)?;
-            write_in_place(place, mode, backing)
+            match place.find() {
+                Found::Absent => Err(Error::io("create", place.path(), error)),
+                _ => write_in_place(place, mode, backing),
+            }
         }
         Err(error) => {
             // Best effort, and the first error is the one to tell: resuming the restore finds what is left.
@@ -214,18 +217,13 @@ pub(super) fn fill_file(place: &Place, file: &dyn File, backing: &mut dyn Backin
 }
 
 /// Fills the temporary file and makes it like the one it is to replace.
-fn prepare(
-    place: &Place,
-    file: &dyn File,
-    mode: u32,
-    replaces: bool,
-    backing: &mut dyn Backing,
-) -> Result<()> {
+fn prepare(place: &Place, file: &dyn File, mode: u32, replaces: bool, backing: &mut dyn Backing) -> Result<()> {
     let path = place.temporary_path();
     fill_file(place, file, backing)?;
     let mut mode = mode;
     if replaces && let Ok(original) = place.dir.open_file(&place.name) {
-        let (theirs, ours) = (original.stat().context("look at", &place.path())?, file.stat().context("look at", &path)?);
+        let (theirs, ours) =
+            (original.stat().context("look at", &place.path())?, file.stat().context("look at", &path)?);
         // As far as permitted: only root gives files away, and labels may be the system's alone.
         let same_owner = (theirs.uid, theirs.gid) == (ours.uid, ours.gid);
         if !same_owner && file.set_owner(theirs.uid, theirs.gid).is_err() {
@@ -243,7 +241,7 @@ enum Swap {
     Done,
     LeftAlone(Outcome),
     /// The name cannot be replaced.
-    Fixed,
+    Fixed(io::Error),
 }
 
 fn swap_in(place: &Place, backing: &mut dyn Backing) -> Result<Swap> {
@@ -263,7 +261,7 @@ fn swap_in(place: &Place, backing: &mut dyn Backing) -> Result<Swap> {
         match result {
             Ok(()) => return Ok(Swap::Done),
             Err(Hindrance::Changed) => {}
-            Err(Hindrance::Fixed) => return Ok(Swap::Fixed),
+            Err(Hindrance::Fixed(error)) => return Ok(Swap::Fixed(error)),
             Err(Hindrance::Error(error)) => return Err(Error::io("rename a file to", place.path(), error)),
         }
     }
@@ -287,9 +285,7 @@ fn move_in(place: &Place) -> Result<(), Hindrance> {
 /// Replaces a file where two names cannot be swapped, after one more look at its content.
 fn rename_over(place: &Place, found: &FoundFile) -> Result<(), Hindrance> {
     match place.find() {
-        Found::File(now) if now.content == found.content => {
-            Ok(place.dir.rename(&place.temporary, &place.name)?)
-        }
+        Found::File(now) if now.content == found.content => Ok(place.dir.rename(&place.temporary, &place.name)?),
         _ => Err(Hindrance::Changed),
     }
 }

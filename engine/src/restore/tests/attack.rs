@@ -86,8 +86,7 @@ fn a_symbolic_link_planted_right_before_the_swap_stays_and_its_target_is_untouch
         let target = folder.path().join("target");
         fs::write(&target, "precious").unwrap();
         let link_to = target.clone();
-        let (world, report) =
-            swapped_at(when, move |path| std::os::unix::fs::symlink(&link_to, path).unwrap());
+        let (world, report) = swapped_at(when, move |path| std::os::unix::fs::symlink(&link_to, path).unwrap());
         assert_eq!((report.restored, report.skipped), (0, 1), "{when:?}: {report:?}");
         assert!(fs::symlink_metadata(world.path("a.txt")).unwrap().is_symlink(), "{when:?}");
         assert_eq!(fs::read(&target).unwrap(), b"precious");

@@ -172,7 +172,7 @@ fn bytes_of_unknown_origin_under_the_temporary_name_are_kept() {
     });
     let _ = case.world.session.apply(ticket.id, 0);
     case.world.restart();
-    assert_eq!(case.world.leftovers().len(), 1);
+    assert!(case.world.leftovers().iter().any(|path| fs::read(path).unwrap() == b"late\n"));
     let restore = case.world.session.unfinished_restores().unwrap().pop().unwrap();
     let report = case.world.session.resume_restore(restore.id, ResumeHow::Finish).unwrap();
     assert_eq!(report.kept, [case.world.tracked("a.txt")]);

@@ -14,9 +14,7 @@ fn edited_world() -> (World, Point) {
 /// Fails some calls on files of the workspace.
 fn failing(world: &World, error: impl Fn() -> std::io::Error + Send + 'static, calls: &'static [Call]) {
     let cwd = world.cwd.clone();
-    world.io.set(move |call, path| {
-        if path.starts_with(&cwd) && calls.contains(&call) { Err(error()) } else { Ok(()) }
-    });
+    world.io.set(move |call, path| if path.starts_with(&cwd) && calls.contains(&call) { Err(error()) } else { Ok(()) });
 }
 
 #[test]
@@ -123,9 +121,7 @@ fn a_full_disk_leaves_a_file_that_is_overwritten_in_place_as_it_was() {
     let cwd = world.cwd.clone();
     world.io.set(move |call, path| match call {
         Call::CreateFile if path.starts_with(&cwd) => Err(os_error(EACCES)),
-        Call::Write if path.starts_with(&cwd) && fs::metadata(path).unwrap().len() > 100_000 => {
-            Err(os_error(ENOSPC))
-        }
+        Call::Write if path.starts_with(&cwd) && fs::metadata(path).unwrap().len() > 100_000 => Err(os_error(ENOSPC)),
         _ => Ok(()),
     });
     let report = world.undo(&point);

@@ -194,3 +194,24 @@ fn a_large_file_goes_back_without_being_held_in_memory_at_once() {
     assert_eq!(world.undo(&undone.redo_point).restored, 1);
     assert_eq!(world.text("big.bin").unwrap(), "edited");
 }
+
+#[test]
+fn a_content_removed_on_purpose_is_told_from_a_lost_one() {
+    let mut world = World::new();
+    let big = vec![7u8; 5 << 20];
+    world.write("big.bin", &big);
+    let point = world.point();
+    world.agent_writes("big.bin", "edited");
+    let (_, original) = world.session.originals().unwrap().remove(0);
+    let content = original.content().unwrap();
+    let purged = crate::journal::Change::Purged { content };
+    let nothing = &mut crate::object::pending::Pending::default();
+    world.store.inner().commit(nothing, |_, _| Ok(Some((vec![purged], ())))).unwrap();
+    fs::remove_dir_all(world.root().join("store/large")).unwrap();
+    world.restart();
+    let ticket = world.plan(&point);
+    assert_eq!(world.planned(&ticket, "big.bin").reason, Some(SkipReason::Purged));
+    let report = world.session.apply(ticket.id, 0).unwrap();
+    assert_eq!((report.skipped, report.failed.len()), (1, 0));
+    assert_eq!(world.text("big.bin").unwrap(), "edited");
+}

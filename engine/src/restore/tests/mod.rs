@@ -15,9 +15,7 @@ use std::sync::Arc;
 
 use crate::index::rows::PointKind;
 use crate::restore::{FileAction, PlannedFile, SkipReason};
-use crate::session::{
-    PlanRequest, PlanTicket, Point, RestoreReport, Session, SessionOptions, SnapshotRequest, Target,
-};
+use crate::session::{PlanRequest, PlanTicket, Point, RestoreReport, Session, SessionOptions, SnapshotRequest, Target};
 use crate::store::{Store, StoreOptions};
 use crate::tree::TrackedPath;
 use crate::workspace::hook_io::{Call, HookIo};
@@ -38,8 +36,7 @@ fn open(io: &HookIo, root: &Path) -> (Store, Session) {
 }
 
 fn open_session(store: &Store, id: &str, cwd: &Path) -> Session {
-    let options =
-        SessionOptions { id: id.into(), cwd: cwd.to_path_buf(), exclude: vec![], max_file_bytes: 32 << 20 };
+    let options = SessionOptions { id: id.into(), cwd: cwd.to_path_buf(), exclude: vec![], max_file_bytes: 32 << 20 };
     store.open_session(&options).unwrap()
 }
 
