@@ -1,0 +1,163 @@
+/** Resume, crash and fork: the history belongs to the session, not to the process. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readSession } from "./harness/pi-sandbox.mjs";
+import { candySandbox, PiRpc, problems, redo, rows, undo, until } from "./support.mjs";
+
+const timeout = 90_000;
+
+test("resume finds its history and its redo, and an undo survives the restart", { timeout }, async (t) => {
+	const s = await candySandbox(t);
+	let pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	await pi.prompt("WRITE a.txt two");
+	await undo(pi, /two/);
+	await pi.close();
+
+	pi = await PiRpc.start(s, { args: ["--continue"] });
+	assert.equal((await pi.userMessages()).length, 1);
+	assert.equal(s.read("a.txt"), "one");
+	assert.match(await redo(pi), /1 file put back/);
+	assert.equal(s.read("a.txt"), "two");
+	assert.equal((await pi.userMessages()).length, 2);
+	await pi.close();
+
+	pi = await PiRpc.start(s, { args: ["--continue"] });
+	assert.equal((await pi.userMessages()).length, 2);
+	await undo(pi, /one/);
+	assert.equal(s.exists("a.txt"), false);
+	assert.deepEqual(problems(pi), []);
+});
+
+test("a killed pi loses nothing: resume and undo", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero", "b.txt": "bee" } });
+	let pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	await pi.prompt("WRITE a.txt two\nWRITE b.txt changed\nHANG", { wait: false });
+	await pi.waitFor(
+		(record) => record.type === "message_update" && record.assistantMessageEvent.delta?.includes("hanging"),
+	);
+	await pi.crash();
+	assert.equal(s.read("a.txt") + s.read("b.txt"), "twochanged");
+
+	pi = await PiRpc.start(s, { args: ["--continue"] });
+	assert.ok((await rows(pi)).every((row) => !row.includes("no snapshot")));
+	await undo(pi, /two/);
+	assert.equal(s.read("a.txt") + s.read("b.txt"), "onebee");
+	await undo(pi, /one/);
+	assert.equal(s.read("a.txt"), "zero");
+	assert.deepEqual(problems(pi), []);
+});
+
+test("killed as soon as the tool has written", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+	let pi = await PiRpc.start(s);
+	const ended = pi.waitFor((record) => record.type === "tool_execution_end");
+	await pi.prompt("WRITE a.txt one\nSLEEP 5000\nWRITE a.txt two", { wait: false });
+	await ended;
+	await pi.crash();
+	pi = await PiRpc.start(s, { args: ["--continue"] });
+	await undo(pi, /WRITE a/);
+	assert.equal(s.read("a.txt"), "zero");
+});
+
+test("killed before any answer: the unanswered message can be undone and redone", { timeout }, async (t) => {
+	const s = await candySandbox(t);
+	let pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	const asked = s.model.requests.length;
+	await pi.prompt("SLEEP 5000\nSAY never", { wait: false });
+	await until(() => s.model.requests.length > asked, "the request");
+	await pi.crash();
+	pi = await PiRpc.start(s, { args: ["--continue"] });
+	const [, lost] = await pi.userMessages();
+	assert.match(await undo(pi, /never/, { select: "Restore conversation" }), /back to before/);
+	assert.equal((await pi.userMessages()).length, 1);
+	assert.equal(pi.editorText, "SLEEP 5000\nSAY never");
+	await redo(pi);
+	assert.equal((await pi.userMessages()).at(-1).id, lost.id);
+});
+
+test("a fork inside pi inherits the history, and both go their own ways", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+	const pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	await pi.prompt("WRITE a.txt two");
+	await pi.prompt("WRITE a.txt three");
+	const parent = await pi.state();
+	const messages = await pi.userMessages();
+	await pi.fork(messages[2].id);
+	assert.notEqual((await pi.state()).sessionId, parent.sessionId);
+	assert.equal(await redo(pi), "There is nothing to redo.");
+	const shown = await rows(pi);
+	assert.equal(shown.length, 2);
+	assert.ok(
+		shown.every((row) => !row.includes("no snapshot")),
+		shown.join("\n"),
+	);
+	await pi.prompt("WRITE b.txt fork");
+	await undo(pi, /WRITE a.txt two/);
+	assert.equal(s.read("a.txt"), "one");
+	assert.equal(s.exists("b.txt"), false);
+
+	await pi.switchSession(parent.sessionFile);
+	assert.equal((await pi.state()).sessionId, parent.sessionId);
+	assert.deepEqual(problems(pi), []);
+	// The parent's agent left "three" there: what the fork did to the file counts as somebody else's change.
+	assert.match(await undo(pi, /WRITE a.txt one/), /changes made by hand; .*a\.txt/);
+	assert.equal(s.read("a.txt"), "zero");
+	await redo(pi);
+	assert.equal(s.read("a.txt"), "one");
+	await pi.clone();
+	await undo(pi, /WRITE a.txt one/);
+	assert.equal(s.read("a.txt"), "zero");
+	assert.deepEqual(pi.extensionErrors, []);
+});
+
+test("a fork from the command line inherits the history", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+	let pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	const parent = await pi.state();
+	await pi.close();
+	pi = await PiRpc.start(s, { args: ["--fork", parent.sessionFile] });
+	const child = await pi.state();
+	assert.notEqual(child.sessionId, parent.sessionId);
+	assert.ok((await rows(pi)).every((row) => !row.includes("no snapshot")));
+	await undo(pi, /WRITE a/);
+	assert.equal(s.read("a.txt"), "zero");
+	await pi.prompt("WRITE a.txt forked");
+	await pi.close();
+	assert.equal(readSession((await s.sessions()).at(-1)).header.parentSession, parent.sessionFile);
+
+	// The child has a history of its own by now: opening it again must not take the parent's once more.
+	pi = await PiRpc.start(s, { args: ["--session", s.sessions().at(-1)] });
+	await undo(pi, /forked/);
+	assert.equal(s.read("a.txt"), "zero");
+});
+
+test("a new session in the same process starts empty", { timeout }, async (t) => {
+	const s = await candySandbox(t);
+	const pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	await pi.newSession();
+	assert.equal((await pi.command("/undo"))[0].message, "There is no message to go back to.");
+	await pi.prompt("WRITE b.txt two");
+	await undo(pi, /WRITE b/);
+	assert.equal(s.exists("b.txt"), false);
+	assert.equal(s.read("a.txt"), "one");
+});
+
+test("two processes on one session: neither loses the other's history", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero", "b.txt": "zero" } });
+	const one = await PiRpc.start(s);
+	await one.prompt("WRITE a.txt one");
+	const two = await PiRpc.start(s, { args: ["--continue"] });
+	await two.prompt("WRITE b.txt two");
+	await one.prompt("WRITE a.txt three");
+	await undo(two, /WRITE b/);
+	assert.equal(s.read("b.txt"), "zero");
+	await undo(one, /WRITE a.txt three/);
+	assert.equal(s.read("a.txt"), "one");
+	assert.deepEqual([...problems(one), ...problems(two)], []);
+});

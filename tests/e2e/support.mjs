@@ -1,0 +1,68 @@
+/** What the tests of the plugin share: a sandbox with the plugin loaded, and short ways to say what a test does. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PiRpc } from "./harness/pi-rpc-driver.mjs";
+import { createSandbox } from "./harness/pi-sandbox.mjs";
+
+const plugin = fileURLToPath(new URL("../../plugin/", import.meta.url));
+export const extension = join(plugin, "extensions", "index.ts");
+const addon = join(plugin, "native", "pi-candy-undo.node");
+
+export const BOTH = { select: "Restore code and conversation" };
+export const CODE = { select: /^Restore code$/ };
+export const CONVERSATION = { select: /^Restore conversation$/ };
+export const NEVER_MIND = { select: /^Never mind$/ };
+
+/** A sandbox whose pi has the plugin. `candyUndo` are the plugin's settings; texts are English unless it says otherwise. */
+export async function candySandbox(t, { candyUndo = {}, settings = {}, ...options } = {}) {
+	if (!existsSync(addon)) throw new Error(`${addon} is missing: build it first (cargo xtask plugin)`);
+	const sandbox = await createSandbox({
+		extensions: [extension],
+		...options,
+		settings: { ...settings, candyUndo: { language: "en", ...candyUndo } },
+	});
+	t?.after(() => sandbox.dispose());
+	sandbox.store = join(sandbox.home, ".pi", "candy-store");
+	return sandbox;
+}
+
+export { PiRpc };
+
+/** The messages of notifications that are not plain results. */
+export function problems(pi) {
+	return pi.notifications.filter(({ type }) => type !== "info").map(({ message }) => message);
+}
+
+/** Runs `/undo` for the row that matches and the given menu entry; returns what it said. */
+export async function undo(pi, row, action = BOTH) {
+	const said = await pi.command("/undo", [{ select: row, title: "Rewind" }, action]);
+	return said.map(({ message }) => message).join("\n");
+}
+
+export async function redo(pi) {
+	return (await pi.command("/redo")).map(({ message }) => message).join("\n");
+}
+
+/** Opens `/undo`, cancels, and returns the rows that it showed. */
+export async function rows(pi) {
+	let shown = [];
+	await pi.command("/undo", [
+		{
+			hold: (request, reply) => {
+				shown = request.options;
+				reply({ cancelled: true });
+			},
+		},
+	]);
+	return shown;
+}
+
+/** Waits until `check` is true. */
+export async function until(check, what, timeout = 15_000) {
+	const end = Date.now() + timeout;
+	while (!check()) {
+		if (Date.now() > end) throw new Error(`timed out waiting for ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, 25));
+	}
+}
