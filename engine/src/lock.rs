@@ -77,6 +77,24 @@ impl Lock {
     /// Waits for the lock until the deadline.
     pub fn wait(io: &Arc<dyn Io>, path: &Path, mode: LockMode, deadline: Deadline) -> Result<Self> {
         let file = io.open(path, Open::Lock).context("open the lock file", path)?;
+        Self::wait_for(file, path, mode, deadline)
+    }
+
+    /// The same for one who must not write: without the file there is nobody to wait for.
+    pub(crate) fn wait_existing(
+        io: &Arc<dyn Io>,
+        path: &Path,
+        mode: LockMode,
+        deadline: Deadline,
+    ) -> Result<Option<Self>> {
+        match io.open(path, Open::Read) {
+            Ok(file) => Self::wait_for(file, path, mode, deadline).map(Some),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(Error::io("open the lock file", path, error)),
+        }
+    }
+
+    fn wait_for(file: Box<dyn File>, path: &Path, mode: LockMode, deadline: Deadline) -> Result<Self> {
         let mut backoff = Backoff::new();
         loop {
             if file.try_lock(mode).context("lock", path)? {

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use redb::{ConcurrencyMode, Database, ReadableDatabase as _, TransactionError};
+use redb::{ConcurrencyMode, Database, ReadOnlyDatabase, ReadableDatabase as _, TransactionError};
 
 use crate::error::{Error, ErrorKind, IoContext as _, Result};
 use crate::id::Id;
@@ -39,12 +39,38 @@ pub(crate) struct Index {
     open: Mutex<Option<OpenIndex>>,
     /// Held by repair and rebuild, which keep everybody else out for as long as they work.
     exclusive: Option<Lock>,
+    /// Opening for writing changes the file, even if nothing is written: recovery marks come and go.
+    read_only: bool,
 }
 
 #[derive(Clone, Debug)]
 struct OpenIndex {
-    database: Arc<Database>,
+    database: Handle,
     identity: (u64, u64),
+}
+
+#[derive(Clone)]
+enum Handle {
+    Writable(Arc<Database>),
+    ReadOnly(Arc<ReadOnlyDatabase>),
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Writable(_) => "Writable",
+            Self::ReadOnly(_) => "ReadOnly",
+        })
+    }
+}
+
+impl Handle {
+    fn begin_read(&self) -> std::result::Result<redb::ReadTransaction, TransactionError> {
+        match self {
+            Self::Writable(database) => database.begin_read(),
+            Self::ReadOnly(database) => database.begin_read(),
+        }
+    }
 }
 
 /// A database builder with the settings that every opener of one file must share.
@@ -104,7 +130,13 @@ impl NewIndex {
 
 impl Index {
     pub(crate) fn new(io: Arc<dyn Io>, store: &Path) -> Self {
+        Self::with_access(io, store, false)
+    }
+
+    /// With `read_only` neither the index nor a lock file is opened for writing.
+    pub(crate) fn with_access(io: Arc<dyn Io>, store: &Path, read_only: bool) -> Self {
         Self {
+            read_only,
             io,
             path: store.join(INDEX_FILE),
             lock_path: store.join("locks").join("index"),
@@ -161,29 +193,45 @@ impl Index {
     }
 
     /// The handle, opened anew when another file has taken the name. The caller holds `locks/index` shared.
-    fn database(&self) -> Result<Arc<Database>> {
+    fn handle(&self) -> Result<Handle> {
         let stat = self.io.stat(&self.path).map_err(|error| {
             let kind = if is_absent(&error) { ErrorKind::IndexMissing } else { ErrorKind::Io };
             Error::new(kind, "open the index").at(&self.path).because(error)
         })?;
         let mut open = self.lock_open();
         if let Some(current) = open.as_ref().filter(|current| current.identity == stat.identity()) {
-            return Ok(Arc::clone(&current.database));
+            return Ok(current.database.clone());
         }
         *open = None;
-        let database = guarded("open the index", || {
-            self.io
-                .open_database(&builder(), &self.path, false)
-                .map_err(|error| db_error("open the index", error).at(&self.path))
+        let handle = guarded("open the index", || {
+            let opened = if self.read_only {
+                let opened = self.io.open_database_read_only(&builder(), &self.path);
+                opened.map(|database| Handle::ReadOnly(Arc::new(database)))
+            } else {
+                let opened = self.io.open_database(&builder(), &self.path, false);
+                opened.map(|database| Handle::Writable(Arc::new(database)))
+            };
+            opened.map_err(|error| db_error("open the index", error).at(&self.path))
         })?;
-        let database = Arc::new(database);
-        *open = Some(OpenIndex { database: Arc::clone(&database), identity: stat.identity() });
-        Ok(database)
+        *open = Some(OpenIndex { database: handle.clone(), identity: stat.identity() });
+        Ok(handle)
+    }
+
+    fn writable(&self) -> Result<Arc<Database>> {
+        match self.handle()? {
+            Handle::Writable(database) => Ok(database),
+            Handle::ReadOnly(_) => {
+                Err(Error::new(ErrorKind::ReadOnly, "write the index").at(&self.path).cause("it was opened for reading"))
+            }
+        }
     }
 
     fn shared_lock(&self, deadline: Deadline) -> Result<Option<Lock>> {
         if self.exclusive.is_some() {
             return Ok(None);
+        }
+        if self.read_only {
+            return Lock::wait_existing(&self.io, &self.lock_path, LockMode::Shared, deadline);
         }
         Lock::wait(&self.io, &self.lock_path, LockMode::Shared, deadline).map(Some)
     }
@@ -191,7 +239,7 @@ impl Index {
     /// Runs `work` in a read transaction.
     pub(crate) fn read<T>(&self, deadline: Deadline, work: impl FnOnce(&Snapshot) -> Result<T>) -> Result<T> {
         let _lock = self.shared_lock(deadline)?;
-        let database = self.database()?;
+        let database = self.handle()?;
         guarded("read the index", || {
             let txn = database.begin_read().map_err(|error| db_error("read the index", error).at(&self.path))?;
             work(&Snapshot::new(txn))
@@ -206,7 +254,7 @@ impl Index {
         work: impl FnOnce(&mut Tables<'_>) -> Result<Option<T>>,
     ) -> Result<Option<T>> {
         let _lock = self.shared_lock(deadline)?;
-        let database = self.database()?;
+        let database = self.writable()?;
         guarded("write the index", || {
             let mut backoff = Backoff::new();
             let txn = loop {
@@ -245,7 +293,8 @@ impl Index {
     /// Closes the handle, so that nothing has to be repaired at the next open.
     pub(crate) fn close(&self) -> Result<()> {
         let Some(open) = self.lock_open().take() else { return Ok(()) };
-        match Arc::try_unwrap(open.database) {
+        let Handle::Writable(database) = open.database else { return Ok(()) };
+        match Arc::try_unwrap(database) {
             Ok(database) => guarded("close the index", || {
                 database.close().map_err(|error| db_error("close the index", error).at(&self.path))
             }),
@@ -265,7 +314,8 @@ impl Index {
         };
         let mut open = self.lock_open();
         let Some(current) = open.as_mut() else { return Ok(()) };
-        let Some(database) = Arc::get_mut(&mut current.database) else { return Ok(()) };
+        let Handle::Writable(database) = &mut current.database else { return Ok(()) };
+        let Some(database) = Arc::get_mut(database) else { return Ok(()) };
         let size = self.io.stat(&self.path).context("look at the index", &self.path)?.size;
         if size < COMPACT_BYTES_MIN || !guarded("look at the index", || is_mostly_free(database, size))? {
             return Ok(());

@@ -90,6 +90,10 @@ pub trait File: Debug + Send + Sync {
     fn set_len(&self, len: u64) -> io::Result<()>;
     /// Makes content and size durable.
     fn sync_data(&self) -> io::Result<()>;
+    /// Makes mode and owner durable, too.
+    fn sync_all(&self) -> io::Result<()> {
+        self.sync_data()
+    }
     /// Stat of the open file, whatever its name is now.
     fn stat(&self) -> io::Result<Stat>;
     /// Sets permission bits.
@@ -192,6 +196,12 @@ pub trait Io: Debug + Send + Sync {
         path: &Path,
         create: bool,
     ) -> Result<redb::Database, redb::DatabaseError>;
+    /// Opens the index database without ever writing to it; refused when it has to be repaired first.
+    fn open_database_read_only(
+        &self,
+        builder: &redb::Builder,
+        path: &Path,
+    ) -> Result<redb::ReadOnlyDatabase, redb::DatabaseError>;
     /// Bytes free for this user on the file system of `path`.
     fn free_bytes(&self, path: &Path) -> io::Result<u64>;
     /// The user this process acts as.

@@ -103,6 +103,10 @@ impl File for RealFile {
         self.0.sync_data()
     }
 
+    fn sync_all(&self) -> io::Result<()> {
+        self.0.sync_all()
+    }
+
     fn stat(&self) -> io::Result<Stat> {
         Ok(stat_of_metadata(&self.0.metadata()?))
     }
@@ -123,12 +127,16 @@ impl File for RealFile {
             Err(rustix::io::Errno::NOTSUP) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
+        let mut result = Ok(());
         for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
             let mut value = vec![0; 64 << 10];
-            let length = rustix::fs::fgetxattr(from, name, &mut value[..])?;
-            rustix::fs::fsetxattr(&self.0, name, &value[..length], rustix::fs::XattrFlags::empty())?;
+            // One that only the system may set must not keep the others from being copied.
+            let copied = rustix::fs::fgetxattr(from, name, &mut value[..]).and_then(|length| {
+                rustix::fs::fsetxattr(&self.0, name, &value[..length], rustix::fs::XattrFlags::empty())
+            });
+            result = result.and(copied);
         }
-        Ok(())
+        Ok(result?)
     }
 
     fn try_lock(&self, mode: LockMode) -> io::Result<bool> {
@@ -246,7 +254,12 @@ impl Dir for RealDir {
     }
 
     fn sync(&self) -> io::Result<()> {
-        Ok(rustix::fs::fsync(&self.fd)?)
+        match rustix::fs::fsync(&self.fd) {
+            // A directory that may be searched but not read was opened by its path alone, and cannot be synced. The
+            // name is then durable when the file system gets to it; either name is a whole file.
+            Err(rustix::io::Errno::BADF) => Ok(()),
+            result => Ok(result?),
+        }
     }
 }
 
@@ -332,6 +345,14 @@ impl Io for RealIo {
         } else {
             builder.open(path)
         }
+    }
+
+    fn open_database_read_only(
+        &self,
+        builder: &redb::Builder,
+        path: &Path,
+    ) -> Result<redb::ReadOnlyDatabase, redb::DatabaseError> {
+        builder.open_read_only(path)
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {

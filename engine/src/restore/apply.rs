@@ -16,7 +16,7 @@ use crate::journal::Change;
 use crate::object::pending::Pending;
 use crate::restore::leftover::clear_temporaries;
 use crate::restore::plan::{FileAction, Plan, PlannedFile, SkipReason};
-use crate::restore::step::{Journalled, copy_content, keep_found, temporary_name};
+use crate::restore::step::{Journalled, keep_found, temporary_name};
 use crate::restore::{Applied, FailedFile, Keep, RestoreLock};
 use crate::session::read_manifest;
 use crate::store::Inner;
@@ -122,7 +122,7 @@ fn check_contents(inner: &Inner, plan: &Plan) -> HashMap<Hash, Error> {
         wanted
             .into_par_iter()
             .filter_map(|content| {
-                let result = copy_content(inner, content, &mut std::io::sink());
+                let result = inner.copy_content(content, &mut std::io::sink());
                 result.err().map(|error| (content, error))
             })
             .collect()

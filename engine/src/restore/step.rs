@@ -1,6 +1,6 @@
 //! One file of a restore, and the journal entry it belongs to.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -205,7 +205,7 @@ impl Backing for StepBacking<'_, '_, '_> {
 
     fn fill(&mut self, out: &mut dyn Write) -> Result<()> {
         let content = self.content.ok_or_else(|| Error::new(ErrorKind::Internal, "restore a file without content"))?;
-        copy_content(self.restore.inner, content, out)
+        self.restore.inner.copy_content(content, out)
     }
 
     fn begin_in_place(&mut self) -> Result<()> {
@@ -225,35 +225,6 @@ impl Backing for StepBacking<'_, '_, '_> {
     fn end_in_place(&mut self) {
         self.in_place = false;
     }
-}
-
-/// Forwards and remembers whether anything was written.
-struct Touched<'a> {
-    out: &'a mut dyn Write,
-    touched: bool,
-}
-
-impl Write for Touched<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.touched = true;
-        self.out.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-/// Writes a content to `out`, each byte once, and verifies it.
-pub(super) fn copy_content(inner: &Inner, content: Hash, out: &mut dyn Write) -> Result<()> {
-    let mut out = Touched { out, touched: false };
-    inner.read_again_on_damage(|inner, rows| {
-        // A second attempt must not follow what the first one left in `out`.
-        if out.touched {
-            return Err(Error::new(ErrorKind::ObjectDamaged, "read a content").cause(content.to_hex()));
-        }
-        inner.reader.copy(rows, content, &mut out)
-    })
 }
 
 impl Applied {

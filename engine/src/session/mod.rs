@@ -81,8 +81,6 @@ struct State {
     manifest: Option<Manifest>,
     /// Paths tracked since the last point.
     new_paths: HashSet<TrackedPath>,
-    /// Notes not yet in the index; they ride along with the next transaction.
-    unsaved_notes: BTreeMap<TrackedPath, Entry>,
     plans: restore::Plans,
 }
 
@@ -231,7 +229,7 @@ impl Session {
             state.tracked = originals
                 .into_iter()
                 .map(|(path, (_, original))| {
-                    let note = state.unsaved_notes.get(&path).cloned().or_else(|| notes.remove(&path));
+                    let note = notes.remove(&path);
                     let seen = before.remove(&path).and_then(|tracked| tracked.seen);
                     (path, Tracked { original, seen, note })
                 })
@@ -246,15 +244,6 @@ impl Session {
     fn revision_after(&self, rows: &Tables<'_>, known: u64, order: u64) -> Result<u64> {
         let current = rows.session_or_error(&self.id)?.tracked_revision;
         Ok(if current == known { order } else { known })
-    }
-
-    /// The notes that wait, as a change.
-    fn note_changes(&self, state: &State) -> Vec<Change> {
-        if state.unsaved_notes.is_empty() {
-            return Vec::new();
-        }
-        let paths = state.unsaved_notes.iter().map(|(path, entry)| (path.clone(), entry.clone())).collect();
-        vec![Change::Noted { session: self.id.clone(), paths }]
     }
 }
 

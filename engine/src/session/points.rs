@@ -112,7 +112,7 @@ impl Session {
         Ok(rows.into_iter().map(|(seq, row)| Point::new(&self.id, seq, row)).collect())
     }
 
-    /// Binds a point to the user message it precedes, and stores the notes that wait.
+    /// Binds a point to the user message it precedes.
     pub fn bind(&self, point: Id, entry: &str) -> Result<()> {
         self.edit_point(point, |seq| Change::Bound { session: self.id.clone(), seq, entry: entry.to_owned() })
     }
@@ -125,17 +125,13 @@ impl Session {
     }
 
     fn edit_point(&self, point: Id, change: impl FnOnce(u64) -> Change) -> Result<()> {
-        let mut state = self.lock_state();
-        let mut changes = self.note_changes(&state);
         self.inner.commit(&mut Pending::default(), |rows, _| {
             let (session, seq) = rows.find_point(point)?.ok_or_else(|| no_point(point))?;
             if session != self.id {
                 return Err(no_point(point));
             }
-            changes.push(change(seq));
-            Ok(Some((changes, ())))
+            Ok(Some((vec![change(seq)], ())))
         })?;
-        state.unsaved_notes.clear();
         Ok(())
     }
 }

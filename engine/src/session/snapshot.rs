@@ -213,7 +213,6 @@ impl Session {
                 }
             }
         }
-        state.unsaved_notes.clear();
         state.new_paths.clear();
         Ok((SnapshotOutcome { point, not_captured, dropped }, manifest))
     }
@@ -313,7 +312,7 @@ impl Session {
     fn commit_point(&self, state: &mut State, new: &NewPoint<'_>, pending: &mut Pending) -> Result<(Point, u64)> {
         let NewPoint { request, kept, before, manifest, new_keys } = *new;
         let known = state.revision;
-        let mut changes = self.note_changes(state);
+        let mut changes = Vec::new();
         if !new_keys.is_empty() {
             let paths = new_keys.iter().map(|key| (key.clone(), manifest.entries[key].clone())).collect();
             changes.push(Change::Tracked { session: self.id.clone(), paths });

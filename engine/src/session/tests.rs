@@ -357,3 +357,56 @@ fn a_file_that_cannot_be_captured_says_so_in_the_point() {
     let entries = world.store.entries(outcome.point.roots).unwrap();
     assert_eq!(entries[0].1, Entry::NotCaptured { reason: Reason::TooLarge });
 }
+
+#[test]
+fn what_the_agent_left_behind_is_known_to_the_next_process_without_a_point_in_between() {
+    let world = World::new();
+    let session = world.session();
+    let path = world.write("a.txt", "before");
+    session.track(&path).unwrap();
+    let point = take(&session);
+    world.write("a.txt", "by the agent");
+    session.tool_done(&path, false).unwrap();
+    // Neither closed nor bound: as after a kill.
+    let other = Store::open(&world.store_path, &StoreOptions::default()).unwrap();
+    let plan = |store: &Store| {
+        let request = PlanRequest {
+            target: Target::Point(point.id),
+            only: vec![],
+            line_counts: false,
+            protect_manual_edits: false,
+        };
+        world.session_of(store, "s").plan(&request).unwrap().plan
+    };
+    assert!(!plan(&other).files[0].changed_by_hand);
+    world.write("a.txt", "by hand");
+    assert!(plan(&other).files[0].changed_by_hand);
+}
+
+#[test]
+fn a_store_that_is_opened_for_reading_keeps_every_byte() {
+    let world = World::new();
+    let session = world.session();
+    session.track(&world.write("a.txt", "text")).unwrap();
+    let point = take(&session);
+    drop(session);
+    world.store.close().unwrap();
+    let files = || {
+        let mut all = BTreeMap::new();
+        let mut folders = vec![world.store_path.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() { folders.push(path) } else { all.insert(path.clone(), fs::read(path).unwrap()).map_or((), drop) }
+            }
+        }
+        all
+    };
+    let before = files();
+    let store = Store::open(&world.store_path, &StoreOptions { read_only: true, ..StoreOptions::default() }).unwrap();
+    assert_eq!(store.points("s").unwrap(), [point.clone()]);
+    assert_eq!(store.entries(point.roots).unwrap().len(), 1);
+    assert_eq!(store.drop_session("s").unwrap_err().kind(), ErrorKind::ReadOnly);
+    store.close().unwrap();
+    assert!(files() == before, "a file of the store changed");
+}

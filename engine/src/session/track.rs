@@ -237,15 +237,13 @@ impl Session {
             return skipped(reason, captured.detail);
         }
         self.add_bytes(&mut pending, &captured, None)?;
-        let mut changes = self.note_changes(&state);
         let paths = vec![(key.clone(), captured.entry.clone())];
-        changes.push(Change::Tracked { session: self.id.clone(), paths });
+        let changes = vec![Change::Tracked { session: self.id.clone(), paths }];
         let known = state.revision;
         let revision = self.inner.commit(&mut pending, |rows, order| {
             Ok(Some((changes, self.revision_after(rows, known, order)?)))
         })?;
         self.keep_bytes(&pending);
-        state.unsaved_notes.clear();
         state.revision = revision.unwrap_or(known);
         state.new_paths.insert(key.clone());
         state.tracked.insert(
@@ -287,10 +285,15 @@ impl Session {
         if failed && now == tracked.original && state.new_paths.contains(&key) {
             return self.untrack(&mut state, &key);
         }
-        if let Some(tracked) = state.tracked.get_mut(&key) {
-            tracked.note = Some(now.clone());
+        if tracked.note.as_ref() == Some(&now) {
+            return Ok(());
         }
-        state.unsaved_notes.insert(key, now);
+        // Durable at once: with an older note the agent's own bytes would look like an edit by hand after a crash.
+        let change = Change::Noted { session: self.id.clone(), paths: vec![(key.clone(), now.clone())] };
+        self.inner.commit(&mut Pending::default(), |_, _| Ok(Some((vec![change], ()))))?;
+        if let Some(tracked) = state.tracked.get_mut(&key) {
+            tracked.note = Some(now);
+        }
         Ok(())
     }
 

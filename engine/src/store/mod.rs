@@ -87,7 +87,7 @@ impl Store {
             Access::Full if options.read_only => Some("it was opened for reading only".to_owned()),
             Access::Full => None,
         };
-        let index = Index::new(Arc::clone(&io), &path);
+        let index = Index::with_access(Arc::clone(&io), &path, read_only.is_some());
         let store = Self::assemble(io, path, format, index, read_only, options.lock_wait, created)?;
         store.inner.check_index()?;
         Ok(store)
@@ -176,7 +176,7 @@ impl Store {
 
     /// Streams a content of any size to `out`. After an error `out` may hold bytes that must not be used.
     pub fn copy_blob(&self, content: Hash, out: &mut dyn std::io::Write) -> Result<()> {
-        self.inner.read_again_on_damage(|inner, rows| inner.reader.copy(rows, content, &mut *out))
+        self.inner.copy_content(content, out)
     }
 
     /// Seals the segment and closes the index. Further calls fail with [`ErrorKind::Closed`].
@@ -256,6 +256,18 @@ impl Inner {
         self.read_again_on_damage(|inner, rows| inner.reader.read(rows, hash))
     }
 
+    /// Streams a content to `out`. After an error `out` may hold bytes that must not be used.
+    pub(crate) fn copy_content(&self, content: Hash, out: &mut dyn std::io::Write) -> Result<()> {
+        let mut out = Touched { out, touched: false };
+        self.read_again_on_damage(|inner, rows| {
+            // A second attempt must not follow what the first one left in `out`.
+            if out.touched {
+                return Err(Error::new(ErrorKind::ObjectDamaged, "read a content").cause(content.to_hex()));
+            }
+            inner.reader.copy(rows, content, &mut out)
+        })
+    }
+
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Option<OwnSegment>> {
         // A panic while appending leaves the slot in an unknown state; `commit` abandons the segment on any error.
         self.writer.lock().unwrap_or_else(|poisoned| {
@@ -300,5 +312,22 @@ impl Drop for Inner {
     fn drop(&mut self) {
         // What is acknowledged is durable already; this only saves the next open some work.
         let _ = self.close();
+    }
+}
+
+/// Forwards and remembers whether anything was written.
+struct Touched<'a> {
+    out: &'a mut dyn std::io::Write,
+    touched: bool,
+}
+
+impl std::io::Write for Touched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.touched |= !bytes.is_empty();
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
     }
 }

@@ -281,6 +281,14 @@ impl Io for HookIo {
         self.before(Call::OpenStoreFile, path).map_err(|error| redb::DatabaseError::Storage(error.into()))?;
         RealIo.open_database(builder, path, create)
     }
+    fn open_database_read_only(
+        &self,
+        builder: &redb::Builder,
+        path: &Path,
+    ) -> Result<redb::ReadOnlyDatabase, redb::DatabaseError> {
+        RealIo.open_database_read_only(builder, path)
+    }
+
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {
         RealIo.free_bytes(path)
     }

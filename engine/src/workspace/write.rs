@@ -233,7 +233,7 @@ fn prepare(place: &Place, file: &dyn File, mode: u32, replaces: bool, backing: &
         let _ = file.copy_xattrs(&*original);
     }
     file.set_mode(mode).context("set the mode of", &path)?;
-    file.sync_data().context("sync", &path)
+    file.sync_all().context("sync", &path)
 }
 
 /// What became of swapping the temporary file in.
@@ -366,6 +366,6 @@ pub(crate) fn set_mode(place: &Place, seen: &FoundFile, mode: u32) -> Result<Out
         return Ok(Outcome::Nothing);
     }
     file.set_mode(mode).context("set the mode of", &place.path())?;
-    file.sync_data().context("sync", &place.path())?;
+    file.sync_all().context("sync", &place.path())?;
     Ok(Outcome::Done)
 }
