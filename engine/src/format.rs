@@ -108,7 +108,10 @@ impl Format {
             return Err(format!("it needs the feature '{feature}', which this program does not know"));
         }
         if self.protocol > PROTOCOL_VERSION {
-            return Ok(Access::ReadOnly(format!("it is shared by protocol {}, newer than this program", self.protocol)));
+            return Ok(Access::ReadOnly(format!(
+                "it is shared by protocol {}, newer than this program",
+                self.protocol
+            )));
         }
         if let Some(feature) = self.read_only.first() {
             return Ok(Access::ReadOnly(format!("writing it needs the feature '{feature}'")));

@@ -89,10 +89,7 @@ pub(crate) fn hex_decode(text: &str) -> Option<Vec<u8>> {
         return None;
     }
     let digit = |byte: u8| (byte as char).to_digit(16);
-    text.as_bytes()
-        .chunks_exact(2)
-        .map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8))
-        .collect()
+    text.as_bytes().chunks_exact(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
 }
 
 #[cfg(test)]

@@ -73,8 +73,7 @@ pub use hash::Hash;
 pub use id::Id;
 pub use index::rows::{PointKind, RedoKind};
 pub use session::{
-    Forked, NewRedoItem, NotCaptured, PlanRequest, PlanTicket, Point, RedoItem, RestoreReport, Session,
-    SessionOptions, SessionSummary, SnapshotOutcome, SnapshotRequest, Target, TrackOutcome, Tracking,
-    UnfinishedRestore,
+    Forked, NewRedoItem, NotCaptured, PlanRequest, PlanTicket, Point, RedoItem, RestoreReport, Session, SessionOptions,
+    SessionSummary, SnapshotOutcome, SnapshotRequest, Target, TrackOutcome, Tracking, UnfinishedRestore,
 };
 pub use store::{Store, StoreOptions};

@@ -10,6 +10,9 @@ pub const SEGMENT_BYTES_MAX: u64 = 64 << 20;
 /// Longest body of one frame. Leaves room for a checkpoint of some hundred thousand points.
 pub const FRAME_BODY_MAX: u32 = 1 << 30;
 
+/// No segment is longer than this: it is sealed once it passes its bound, by a frame or two at most.
+pub const SEGMENT_READ_MAX: u64 = SEGMENT_BYTES_MAX + 2 * FRAME_BODY_MAX as u64;
+
 /// Operations with more pending bytes than this write and sync them before they ask for the index, so that the index
 /// lock is not held during a long write.
 pub const FRAME_INSIDE_LOCK_MAX: usize = 1 << 20;

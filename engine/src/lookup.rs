@@ -162,7 +162,7 @@ mod tests {
         let hex = point.id.to_hex();
         for length in [5, 8, 31, 32] {
             let found = fixture.store.points_with_prefix(&hex[..length].to_uppercase(), 9).unwrap();
-            assert_eq!(found, [point.clone()], "{length}");
+            assert_eq!(found, std::slice::from_ref(&point), "{length}");
         }
         assert_eq!(fixture.store.points_with_prefix("", 1).unwrap().len(), 1);
         assert_eq!(fixture.store.points_with_prefix("", 9).unwrap().len(), 2);

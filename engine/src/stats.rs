@@ -3,18 +3,15 @@
 //! Everything is counted from one read transaction; a manifest that cannot be read is counted as unreadable and makes
 //! nothing fail, so that a damaged store can be looked at.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+mod count;
+mod disk;
+mod garbage;
 
-use crate::error::{IoContext as _, Result};
-use crate::hash::Hash;
-use crate::index::INDEX_FILE;
-use crate::index::rows::{ObjectKind, ObjectRow, Place};
-use crate::index::tables::{Rows, RowsExt as _};
-use crate::io::{FileKind, Io, bytes_path, is_absent};
-use crate::object::read::ObjectReader;
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::index::rows::ObjectRow;
 use crate::store::Store;
-use crate::tree::{Entry, Node, Roots, TrackedPath};
 
 /// Objects of one form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -142,222 +139,16 @@ impl Store {
     /// Counts everything. Reads each manifest node once per session.
     pub fn stats(&self) -> Result<StoreStats> {
         let inner = self.inner();
-        let count = || inner.read(|rows| Counter::new(&inner.reader).count(rows));
+        let count = || inner.read(|rows| count::count(rows, &inner.reader));
         let mut stats = count()?;
         if stats.unreadable_nodes > 0 {
             // A collection may have moved them meanwhile.
             inner.reader.forget_files();
             stats = count()?;
         }
-        measure_disk(&*inner.io, &inner.path, &mut stats.disk)?;
+        disk::measure(&*inner.io, &inner.path, &mut stats.disk)?;
         Ok(stats)
     }
-}
-
-/// A content, and which sessions refer to it.
-struct Content {
-    raw_bytes: u64,
-    stored_bytes: u64,
-    owner: Owner,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    None,
-    One(usize),
-    Several,
-}
-
-struct Counter<'a> {
-    reader: &'a ObjectReader,
-    stats: StoreStats,
-    contents: HashMap<Hash, Content>,
-    paths: BTreeMap<PathBuf, HashSet<Hash>>,
-}
-
-impl<'a> Counter<'a> {
-    fn new(reader: &'a ObjectReader) -> Self {
-        Self { reader, stats: StoreStats::default(), contents: HashMap::new(), paths: BTreeMap::new() }
-    }
-
-    fn count(mut self, rows: &dyn Rows) -> Result<StoreStats> {
-        self.count_objects(rows)?;
-        for (number, (id, row)) in rows.sessions()?.into_iter().enumerate() {
-            let cwd = bytes_path(&row.cwd);
-            let originals = rows.originals(&row)?;
-            let points = rows.points(&id)?;
-            let mut versions: HashSet<(TrackedPath, Hash)> = HashSet::new();
-            let mut visited = HashSet::new();
-            for (path, (_, entry)) in &originals {
-                versions.extend(entry.content().map(|content| (path.clone(), content)));
-            }
-            for (_, point) in &points {
-                self.count_manifest(rows, point.roots, &mut visited, &mut versions);
-            }
-            self.stats.points += points.len() as u64;
-            self.add_session(
-                number,
-                SessionStats {
-                    id,
-                    cwd,
-                    last_event_ms: row.last_event_ms,
-                    points: points.len() as u64,
-                    tracked: originals.len() as u64,
-                    versions: versions.len() as u64,
-                    version_bytes: 0,
-                    stored_bytes: 0,
-                    own_bytes: 0,
-                },
-                versions,
-            );
-        }
-        Ok(self.finish())
-    }
-
-    fn count_objects(&mut self, rows: &dyn Rows) -> Result<()> {
-        let mut row_bytes = 0;
-        rows.each_object(&mut |hash, row| {
-            let stats = &mut self.stats;
-            if row.is_lost() {
-                stats.lost_objects += 1;
-                return Ok(());
-            }
-            let in_segment = matches!(row.place, Place::Segment { .. });
-            let dead = row.refs == 0 && row.base_refs == 0;
-            if in_segment {
-                row_bytes += row.stored_len();
-            }
-            if dead {
-                stats.disk.garbage_bytes += row.stored_len();
-                return Ok(());
-            }
-            if in_segment {
-                stats.disk.live_bytes += row.stored_len();
-            }
-            match (row.kind, row.place, row.base) {
-                (ObjectKind::Node, ..) => stats.nodes.add(&row),
-                (ObjectKind::Blob, Place::Large { .. }, _) => stats.large.add(&row),
-                (ObjectKind::Blob, _, Some(_)) => stats.deltas.add(&row),
-                (ObjectKind::Blob, _, None) => stats.full.add(&row),
-            }
-            if row.kind == ObjectKind::Blob {
-                let (raw_bytes, stored_bytes) = (row.raw_len, row.stored_len());
-                self.contents.insert(hash, Content { raw_bytes, stored_bytes, owner: Owner::None });
-            }
-            Ok(())
-        })?;
-        self.stats.disk.journal_bytes = rows.segments()?.iter().map(|(_, row)| row.journal_bytes).sum();
-        // Completed by the size of the files, see `measure_disk`.
-        self.stats.disk.slack_bytes = row_bytes + self.stats.disk.journal_bytes;
-        Ok(())
-    }
-
-    fn count_manifest(
-        &mut self,
-        rows: &dyn Rows,
-        roots: Roots,
-        visited: &mut HashSet<(bool, Hash)>,
-        versions: &mut HashSet<(TrackedPath, Hash)>,
-    ) {
-        let mut waiting: Vec<(bool, Hash)> = Vec::new();
-        waiting.extend(roots.workspace.map(|root| (false, root)));
-        waiting.extend(roots.absolute.map(|root| (true, root)));
-        // Each node once: made-up nodes cannot lead in circles, and points share most of theirs.
-        while let Some((absolute, hash)) = waiting.pop() {
-            if !visited.insert((absolute, hash)) {
-                continue;
-            }
-            match self.reader.node(rows, hash) {
-                Ok(Node::Inner { children, .. }) => {
-                    waiting.extend(children.into_iter().map(|child| (absolute, child.hash)));
-                }
-                Ok(Node::Leaf(entries)) => {
-                    for (path, entry) in entries {
-                        let Entry::File { content, .. } = entry else { continue };
-                        let path = if absolute { TrackedPath::Absolute(path) } else { TrackedPath::Workspace(path) };
-                        versions.insert((path, content));
-                    }
-                }
-                Err(_) => self.stats.unreadable_nodes += 1,
-            }
-        }
-    }
-
-    fn add_session(&mut self, number: usize, mut session: SessionStats, versions: HashSet<(TrackedPath, Hash)>) {
-        let mut seen = HashSet::new();
-        for (path, hash) in versions {
-            if let Some(content) = self.contents.get_mut(&hash) {
-                session.version_bytes += content.raw_bytes;
-                if seen.insert(hash) {
-                    session.stored_bytes += content.stored_bytes;
-                    content.owner = match content.owner {
-                        Owner::None => Owner::One(number),
-                        _ => Owner::Several,
-                    };
-                }
-            }
-            self.paths.entry(path.resolve(&session.cwd)).or_default().insert(hash);
-        }
-        self.stats.versions += session.versions;
-        self.stats.version_bytes += session.version_bytes;
-        self.stats.sessions.push(session);
-    }
-
-    fn finish(mut self) -> StoreStats {
-        for content in self.contents.values() {
-            if let Owner::One(number) = content.owner {
-                self.stats.sessions[number].own_bytes += content.stored_bytes;
-            }
-        }
-        for (path, hashes) in &self.paths {
-            let contents = || hashes.iter().filter_map(|hash| self.contents.get(hash));
-            self.stats.paths.push(PathStats {
-                path: path.clone(),
-                versions: hashes.len() as u64,
-                version_bytes: contents().map(|content| content.raw_bytes).sum(),
-                stored_bytes: contents().map(|content| content.stored_bytes).sum(),
-            });
-        }
-        self.stats.paths.sort_by(|a, b| b.stored_bytes.cmp(&a.stored_bytes).then_with(|| a.path.cmp(&b.path)));
-        self.stats.sessions.sort_by(|a, b| b.stored_bytes.cmp(&a.stored_bytes).then_with(|| a.id.cmp(&b.id)));
-        self.stats
-    }
-}
-
-/// Sizes of the files. Those that vanish meanwhile count as nothing.
-fn measure_disk(io: &dyn Io, store: &Path, disk: &mut DiskStats) -> Result<()> {
-    let known = std::mem::take(&mut disk.slack_bytes);
-    let (segments, segment_bytes) = tree_bytes(io, &store.join("segments"))?;
-    disk.segments = segments;
-    disk.segment_bytes = segment_bytes;
-    disk.slack_bytes = segment_bytes.saturating_sub(known);
-    disk.large_bytes = tree_bytes(io, &store.join("large"))?.1;
-    disk.quarantine_bytes = tree_bytes(io, &store.join("quarantine"))?.1;
-    disk.index_bytes = tree_bytes(io, &store.join(INDEX_FILE))?.1;
-    disk.total_bytes = tree_bytes(io, store)?.1;
-    Ok(())
-}
-
-/// Number and bytes of the files at and below a path.
-fn tree_bytes(io: &dyn Io, path: &Path) -> Result<(u64, u64)> {
-    let stat = match io.stat(path) {
-        Ok(stat) => stat,
-        Err(error) if is_absent(&error) => return Ok((0, 0)),
-        Err(error) => return Err(crate::Error::io("look at", path, error)),
-    };
-    if stat.kind != FileKind::Dir {
-        return Ok((1, stat.size));
-    }
-    let names = match io.list(path) {
-        Err(error) if is_absent(&error) => return Ok((0, 0)),
-        names => names.context("list", path)?,
-    };
-    let mut sum = (0, 0);
-    for name in names {
-        let (files, bytes) = tree_bytes(io, &path.join(bytes_path(&name)))?;
-        sum = (sum.0 + files, sum.1 + bytes);
-    }
-    Ok(sum)
 }
 
 #[cfg(test)]

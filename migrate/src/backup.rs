@@ -64,10 +64,17 @@ mod tests {
 
     #[test]
     fn everything_else_is_refused() {
-        for text in
-            ["", "0123456789abcdef", "0123456789abcdef@v0", "0123456789abcdef@v01", "0123456789abcde@v1", "../../etc/passwd@v1",
-             "0123456789ABCDEF@v1", "0123456789abcdef@v1.tmp-7", "0123456789abcdef@v99999999999"]
-        {
+        for text in [
+            "",
+            "0123456789abcdef",
+            "0123456789abcdef@v0",
+            "0123456789abcdef@v01",
+            "0123456789abcde@v1",
+            "../../etc/passwd@v1",
+            "0123456789ABCDEF@v1",
+            "0123456789abcdef@v1.tmp-7",
+            "0123456789abcdef@v99999999999",
+        ] {
             assert_eq!(text.parse::<BackupName>(), Err(BackupNameError), "{text:?}");
         }
     }

@@ -75,13 +75,21 @@ async function trackAgain(known) {
 	});
 	for (const [number, file] of known.entries()) await tracker.before(`first-${number}`, file);
 	const firstCalls = addonCalls;
-	// Looking at the counters moves some bytes itself: two looks in a row tell how many.
-	const looks = [bytesMoved(), bytesMoved()];
-	const start = process.hrtime.bigint();
-	for (let call = 0; call < AGAIN_CALLS; call++) await tracker.before(`again-${call}`, known[call % known.length]);
-	const nsPerCall = Number(process.hrtime.bigint() - start) / AGAIN_CALLS;
-	const bytes = bytesMoved() - looks[1] - (looks[1] - looks[0]);
-	return { calls: AGAIN_CALLS, addonCalls: addonCalls - firstCalls, bytes, nsPerCall };
+	// A thread of Node's own may wake another one meanwhile, which moves 8 bytes: I/O of the tracker's would be there
+	// every time.
+	const quietest = { bytes: Number.POSITIVE_INFINITY, nsPerCall: 0 };
+	for (let attempt = 0; attempt < 5 && quietest.bytes > 0; attempt++) {
+		// Looking at the counters moves some bytes itself: two looks in a row tell how many.
+		const looks = [bytesMoved(), bytesMoved()];
+		const start = process.hrtime.bigint();
+		for (let call = 0; call < AGAIN_CALLS; call++) {
+			await tracker.before(`again-${attempt}-${call}`, known[call % known.length]);
+		}
+		const nsPerCall = Number(process.hrtime.bigint() - start) / AGAIN_CALLS;
+		const bytes = Math.max(0, bytesMoved() - looks[1] - (looks[1] - looks[0]));
+		if (bytes < quietest.bytes) Object.assign(quietest, { bytes, nsPerCall });
+	}
+	return { calls: AGAIN_CALLS, addonCalls: addonCalls - firstCalls, ...quietest };
 }
 
 /** Bytes this process has read and written so far; always 0 where the system does not tell (it does on Linux). */

@@ -107,17 +107,20 @@ impl<'a> Agent<'a> {
     }
 
     fn step(&mut self) -> Result<(), Failure> {
-        match self.rng.below(100) {
-            0..=54 => self.turn(),
-            55..=74 => self.undo(),
-            75..=84 => self.redo(),
-            85..=90 => self.fork(),
-            91..=94 if self.options.gc => {
-                self.store.gc(&GcOptions { force: true, dry_run: false })?;
-                Ok(())
-            }
-            _ => self.renew(),
-        }
+        let (name, done) = match self.rng.below(100) {
+            0..=54 => ("turn", self.turn()),
+            55..=74 => ("undo", self.undo()),
+            75..=84 => ("redo", self.redo()),
+            85..=90 => ("fork", self.fork()),
+            91..=94 if self.options.gc => ("gc", self.collect()),
+            _ => ("renew", self.renew()),
+        };
+        done.map_err(|error| format!("{name}: {error}").into())
+    }
+
+    fn collect(&self) -> Result<(), Failure> {
+        self.store.gc(&GcOptions { force: true, dry_run: false })?;
+        Ok(())
     }
 
     /// A prompt that changes one to three files: point first, then pre-images, then the edits.
@@ -127,7 +130,7 @@ impl<'a> Agent<'a> {
             let name = *self.rng.pick(NAMES);
             let path = self.cwd.join(name);
             let before = Content::of(&path);
-            let outcome = self.session.track(&path)?;
+            let outcome = self.session.track(&path).map_err(|error| format!("track {name}: {error}"))?;
             match outcome.tracking {
                 Tracking::Tracked(_) => {
                     Promise::Tracked { session: self.session.id().to_owned(), path: name.to_owned(), content: before }
@@ -161,7 +164,8 @@ impl<'a> Agent<'a> {
     }
 
     fn point(&mut self, kind: PointKind) -> Result<(), Failure> {
-        let outcome = self.session.snapshot(&SnapshotRequest::of(kind))?;
+        let outcome =
+            self.session.snapshot(&SnapshotRequest::of(kind)).map_err(|error| format!("snapshot: {error}"))?;
         if !outcome.not_captured.is_empty() {
             return Err(format!("not captured: {:?}", outcome.not_captured).into());
         }
@@ -193,7 +197,7 @@ impl<'a> Agent<'a> {
     fn restore(&mut self, target: Target) -> Result<Id, Failure> {
         let before = self.tracked_now()?;
         let plan = self.session.plan(&plan_request(target))?;
-        let report = self.session.apply(plan.id, 0)?;
+        let report = self.session.apply(plan.id, 0).map_err(|error| format!("apply: {error}"))?;
         if !report.failed.is_empty() || !report.kept.is_empty() {
             return Err(format!("restore: failed {:?}, kept {:?}", report.failed, report.kept).into());
         }

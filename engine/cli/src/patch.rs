@@ -11,7 +11,7 @@ use crate::compare::{Change, ChangeKind, Content, Side};
 use crate::failure::Result;
 use crate::json::shown_bytes;
 use crate::style::Paint;
-use crate::text::{bar, count, cut, files, printable_bytes, width};
+use crate::text::{count, cut, files, printable_bytes, width};
 
 /// Lines around each change.
 const CONTEXT_LINES: usize = 3;
@@ -194,11 +194,6 @@ impl Stat {
         }
         line
     }
-}
-
-/// A share as a bar with a fixed width, for tables.
-pub(crate) fn share_bar(part: u64, whole: u64) -> String {
-    bar(part, whole, 20)
 }
 
 /// The time until which lines are counted exactly.

@@ -27,6 +27,7 @@ impl Progress {
     /// Begins; `what` says what is being done, as "checking the store".
     pub(crate) fn start(what: &str, silent: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        bar.set_style(style("{spinner} {msg} ({elapsed})"));
         bar.set_message(what.to_owned());
         if silent || !io::stderr().is_terminal() {
             return Self { bar, timer: None };
@@ -69,12 +70,14 @@ impl Progress {
     }
 }
 
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
 fn advance(bar: &ProgressBar, done: u64, total: u64) {
     if bar.length() != Some(total) && total > 0 {
         bar.set_length(total);
-        if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {percent}%") {
-            bar.set_style(style.progress_chars("=> "));
-        }
+        bar.set_style(style("{spinner} {msg} [{bar:30}] {percent}%").progress_chars("=> "));
     }
     bar.set_position(done);
 }

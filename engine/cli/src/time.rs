@@ -39,12 +39,13 @@ pub(crate) fn age(now_ms: i64, then_ms: i64) -> String {
     }
     // A few seconds in the future are the clocks of two machines, or a file system's.
     let age = age.max(0);
-    match age {
-        ..MINUTE_MS => format!("{}s ago", age / SECOND_MS),
-        ..HOUR_MS => format!("{}m ago", age / MINUTE_MS),
-        ..DAY_MS => format!("{}h ago", age / HOUR_MS),
-        _ => format!("{}d ago", age / DAY_MS),
-    }
+    let (unit, name) = match age {
+        _ if age < MINUTE_MS => (SECOND_MS, "s"),
+        _ if age < HOUR_MS => (MINUTE_MS, "m"),
+        _ if age < DAY_MS => (HOUR_MS, "h"),
+        _ => (DAY_MS, "d"),
+    };
+    format!("{}{name} ago", age / unit)
 }
 
 /// Parses "2h ago", "10 minutes ago"; milliseconds.

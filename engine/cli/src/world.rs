@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use candy_store::{Store, StoreOptions};
+use candy_store::{Error, ErrorKind, Store, StoreOptions};
 
 use crate::args::Global;
 use crate::exit::Exit;
@@ -74,7 +74,20 @@ impl World {
     /// Opens a store that exists.
     pub(crate) fn open(&mut self) -> Result<Store> {
         let place = self.place()?;
-        Store::open(&place.path, &self.options(false, None)).map_err(|error| place.explain(error.into()))
+        Store::open(&place.path, &self.options(false, None)).map_err(|error| self.explain(error, &place))
+    }
+
+    fn explain(&self, error: Error, place: &Place) -> Failure {
+        // The index of a process that was killed is put in order by whoever opens it next, if that one may write.
+        let unsettled = self.global.read_only && error.kind() == ErrorKind::IndexDamaged;
+        let failure = place.explain(error.into());
+        if unsettled {
+            return failure.hint(
+                "if a process was killed, the index is put in order by the next command without --read-only; \
+                 if that fails as well, run `candy-store fsck --rebuild-index`",
+            );
+        }
+        failure
     }
 
     /// Opens the store, making it when missing. It must not lie in the workspace.

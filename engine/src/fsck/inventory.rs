@@ -11,7 +11,7 @@ use crate::index::references::each_reference;
 use crate::index::rows::{
     LayerRow, ObjectRow, OriginalRow, PinRow, PointRow, RedoRow, RestoreRow, SegmentRow, StateRow, UnlinkRow,
 };
-use crate::index::tables::{Logical, Rows, RowsExt as _};
+use crate::index::tables::{Logical, Rows, RowsExt as _, VisitRaw};
 use crate::tree::{Entry, TrackedPath};
 
 /// Rows about objects.
@@ -205,7 +205,7 @@ impl Rows for Inventory {
         Ok(None)
     }
 
-    fn scan_raw(&self, _: Logical, _: &[u8], _: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>) -> Result<()> {
+    fn scan_raw(&self, _: Logical, _: &[u8], _: &mut VisitRaw<'_>) -> Result<()> {
         Ok(())
     }
 

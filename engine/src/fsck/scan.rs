@@ -10,16 +10,13 @@ use crate::id::Id;
 use crate::index::rows::FrameRef;
 use crate::io::{FileKind, Io, Open, bytes_path, is_absent};
 use crate::journal::Journal;
-use crate::limits::{FRAME_BODY_MAX, SEGMENT_BYTES_MAX};
+use crate::limits::SEGMENT_READ_MAX;
 use crate::object::large::{parse_large_name, read_header};
 use crate::segment::frame::Frame;
 use crate::segment::header::{HEADER_BYTES, SegmentHeader};
 use crate::segment::record::{Encoding, KIND_BLOB, KIND_JOURNAL, KIND_NODE};
 use crate::segment::scanner::{Scanner, Stretch};
 use crate::segment::{parse_segment_name, segment_path};
-
-/// No segment is longer: it is sealed once it passes its bound, by one frame at most.
-pub(crate) const SEGMENT_READ_MAX: u64 = SEGMENT_BYTES_MAX + 2 * FRAME_BODY_MAX as u64;
 
 /// An object's record.
 #[derive(Clone, Debug)]

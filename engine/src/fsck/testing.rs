@@ -169,23 +169,27 @@ fn with_bytes(store: &Store, entries: Vec<(TrackedPath, Entry)>) -> crate::Resul
         .collect()
 }
 
+/// Reads every point, original and redo item of a session with all contents.
+pub(crate) fn everything_of(store: &Store, session: &str, all: &mut Everything) -> crate::Result<()> {
+    for point in store.points(session)? {
+        let name = format!("{session} point {} {} {:?}", point.seq, point.id, point.prompt);
+        all.insert(name, with_bytes(store, store.entries(point.roots)?)?);
+    }
+    let originals = store.inner().read(|rows| rows.originals(&rows.session_or_error(session)?))?;
+    let originals = originals.into_iter().map(|(path, (_, entry))| (path, entry)).collect();
+    all.insert(format!("{session} originals"), with_bytes(store, originals)?);
+    for (n, item) in store.redo_items(session)?.into_iter().enumerate() {
+        let name = format!("{session} redo {n} {:?}", item.kind);
+        all.insert(name, with_bytes(store, store.entries(item.roots)?)?);
+    }
+    Ok(())
+}
+
 /// Reads every point, original, redo item, pin and restore with all contents.
 pub(crate) fn everything(store: &Store) -> crate::Result<Everything> {
     let mut all = Everything::new();
     for session in store.sessions()? {
-        for point in store.points(&session.id)? {
-            let name = format!("{} point {} {} {:?}", session.id, point.seq, point.id, point.prompt);
-            all.insert(name, with_bytes(store, store.entries(point.roots)?)?);
-        }
-        let originals = store.inner().read(|rows| rows.originals(&rows.session_or_error(&session.id)?))?;
-        let originals = originals.into_iter().map(|(path, (_, entry))| (path, entry)).collect();
-        all.insert(format!("{} originals", session.id), with_bytes(store, originals)?);
-        for (n, item) in store.redo_items(&session.id)?.into_iter().enumerate() {
-            all.insert(
-                format!("{} redo {n} {:?}", session.id, item.kind),
-                with_bytes(store, store.entries(item.roots)?)?,
-            );
-        }
+        everything_of(store, &session.id, &mut all)?;
     }
     let mut pins = Vec::new();
     let mut restores = Vec::new();

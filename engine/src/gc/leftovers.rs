@@ -7,7 +7,7 @@
 //! - other temporary files are made under `locks/gc` (by fsck and rebuild) or under `locks/create` (by the creation of
 //!   a store); both are held here.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::codec;
@@ -19,9 +19,11 @@ use crate::index::rows::{FrameRef, Place, StateRow, UnlinkRow};
 use crate::index::tables::Rows as _;
 use crate::io::{File, LockMode, Open, bytes_path, is_absent};
 use crate::journal::Journal;
-use crate::limits::{DRAIN_ROWS_MAX, FRAME_BODY_MAX, SEGMENT_BYTES_MAX};
+use crate::limits::{DRAIN_ROWS_MAX, SEGMENT_READ_MAX};
 use crate::lock::Lock;
 use crate::object::large::{large_path, parse_large_name};
+use crate::segment::frame::Frame;
+use crate::segment::header::HEADER_BYTES;
 use crate::segment::scanner::{Scanner, Stretch};
 use crate::segment::{parse_segment_name, segment_lock_path, segment_path};
 
@@ -60,6 +62,48 @@ impl Run<'_> {
         }
         self.inner.reader.forget_files();
         Ok(())
+    }
+
+    /// Refuses to work with an index that is older than the segments, for instance one from a backup: what it does not
+    /// know of would be removed, and a checkpoint of it would take the place of newer history. One transaction more
+    /// than the index knows is what a kill between its sync and its commit leaves behind.
+    pub(super) fn check_index_is_current(&self) -> Result<()> {
+        let ends: HashMap<Id, u64> =
+            self.inner.read(|rows| Ok(rows.segments()?.into_iter().map(|(_, row)| (row.id, row.end)).collect()))?;
+        let mut newest: Option<(u64, PathBuf)> = None;
+        for id in self.list(&self.inner.path.join("segments"))?.iter().filter_map(|name| parse_segment_name(name)) {
+            let path = segment_path(&self.inner.path, id);
+            let end = ends.get(&id).copied().unwrap_or(0).max(HEADER_BYTES as u64);
+            let order = self.newest_order(id, &path, end)?;
+            if newest.as_ref().is_none_or(|(newest, _)| *newest < order) {
+                newest = Some((order, path));
+            }
+        }
+        // The state after the files: live processes go on meanwhile.
+        let known = self.inner.read(|rows| rows.state())?.order;
+        match newest.filter(|(order, _)| *order > known + 1) {
+            Some((order, path)) => Err(Error::new(ErrorKind::Corrupt, "collect garbage")
+                .at(path)
+                .cause(format!("it has transaction {order}, the index knows {known} only: the index is an older one"))
+                .with_hint("run `candy-store fsck --rebuild-index`")),
+            None => Ok(()),
+        }
+    }
+
+    /// The highest order of a frame at or behind `from`, 0 if there is none. Usually nothing is there to be read.
+    fn newest_order(&self, id: Id, path: &Path, from: u64) -> Result<u64> {
+        let file = match self.inner.io.open(path, Open::Read) {
+            Ok(file) => file,
+            Err(error) if is_absent(&error) => return Ok(0),
+            Err(error) => return Err(Error::io("open the segment", path, error)),
+        };
+        let tail = file.read_to_end(from, SEGMENT_READ_MAX).context("read the segment", path)?;
+        let (mut at, mut newest) = (0, 0);
+        while let Some(frame) = tail.get(at..).and_then(|rest| Frame::parse_at(id, rest, from + at as u64)) {
+            newest = newest.max(frame.order);
+            at += frame.length as usize;
+        }
+        Ok(newest)
     }
 
     fn remove_file(&self, path: &Path) -> Result<()> {
@@ -111,9 +155,7 @@ impl Run<'_> {
             }
             let path = segment_path(&self.inner.path, id);
             let file = self.inner.io.open(&path, Open::Read).context("open the segment", &path)?;
-            let bytes = file
-                .read_to_end(0, SEGMENT_BYTES_MAX + u64::from(FRAME_BODY_MAX) * 2)
-                .context("read the segment", &path)?;
+            let bytes = file.read_to_end(0, SEGMENT_READ_MAX).context("read the segment", &path)?;
             drop(file);
             if self.holds_history(id, &bytes, &state)? {
                 return Err(Error::new(ErrorKind::Corrupt, "collect the segment")

@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::gc::select::Garbage;
+use crate::gc::simulate::Links;
 use crate::hash::Hash;
 use crate::index::apply::NodeBytes;
 use crate::index::tables::{Rows as _, Tables};
@@ -129,7 +131,9 @@ impl Store {
         }
         let Some((segments, dead, checkpoint_len)) = plan else { return Ok(false) };
         let total: u64 = segments.iter().map(|(_, row)| row.end).sum::<u64>() + dead.large_bytes;
-        let chosen = select::select(inner, &segments, &dead.segment_bytes, checkpoint_len, false)?;
+        // Finding links takes a look at every object: that is left to the collection itself.
+        let garbage = Garbage { dead: &dead.segments, links: &Links::new(), checkpoint_len };
+        let chosen = select::select(inner, &segments, &garbage, false)?;
         let gain = chosen.garbage_bytes() + dead.large_bytes;
         Ok(gain >= GARBAGE_BYTES_MIN && gain.saturating_mul(4) >= total)
     }
@@ -166,6 +170,7 @@ impl Run<'_> {
     /// Everything, in the order in which it gives space back soonest.
     fn collect(&mut self) -> Result<()> {
         self.check_damage()?;
+        self.check_index_is_current()?;
         self.finish_unlinks()?;
         self.drain()?;
         self.finish_unlinks()?;
@@ -185,13 +190,16 @@ impl Run<'_> {
     /// What [`Run::collect`] would do.
     fn look(&mut self) -> Result<()> {
         self.check_damage()?;
-        let (segments, dead, checkpoint_len) = self.inner.read(|rows| {
+        self.check_index_is_current()?;
+        let (segments, dead, links, checkpoint_len) = self.inner.read(|rows| {
             let dead = simulate::drain(rows, &self.inner.reader, usize::MAX)?;
-            Ok((rows.segments()?, dead, select::checkpoint_len(rows)?))
+            let links = dead.links(rows)?;
+            Ok((rows.segments()?, dead, links, select::checkpoint_len(rows)?))
         })?;
-        self.report.dropped_objects = dead.objects;
         self.report.removed_files = dead.large_files;
-        let chosen = select::select(self.inner, &segments, &dead.segment_bytes, checkpoint_len, self.options.force)?;
+        let garbage = Garbage { dead: &dead.segments, links: &links, checkpoint_len };
+        let chosen = select::select(self.inner, &segments, &garbage, self.options.force)?;
+        self.report.dropped_objects = dead.objects + chosen.links();
         self.report.unlinked_segments = chosen.victims.len() as u64;
         self.report.rewritten_segments = chosen.victims.iter().filter(|victim| victim.live_bytes > 0).count() as u64;
         self.report.freed_bytes = chosen.garbage_bytes() + dead.large_bytes;

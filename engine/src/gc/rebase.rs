@@ -18,7 +18,8 @@ use crate::segment::record::Encoding;
 /// Raw bytes encoded anew in one run; what is beyond is copied as it is.
 const REBASE_BYTES_MAX: u64 = 64 << 20;
 
-fn only_a_base(row: &ObjectRow) -> bool {
+/// Whether nothing but deltas needs an object.
+pub(super) fn only_a_base(row: &ObjectRow) -> bool {
     row.refs == 0 && row.base_refs > 0 && !row.holds_children
 }
 

@@ -5,14 +5,15 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, IoContext as _, Result};
 use crate::gc::Run;
-use crate::gc::select::{self, Victim};
+use crate::gc::select::{self, Garbage, Victim};
+use crate::gc::simulate::Drained;
 use crate::hash::Hash;
 use crate::id::Id;
 use crate::index::apply::{Apply, Counting};
 use crate::index::rows::{ObjectKind, ObjectRow, Place, UnlinkRow};
 use crate::index::tables::{Rows, Tables};
 use crate::io::Open;
-use crate::limits::{DRAIN_ROWS_MAX, FRAME_BATCH_BYTES, FRAME_BODY_MAX, SEGMENT_BYTES_MAX};
+use crate::limits::{DRAIN_ROWS_MAX, FRAME_BATCH_BYTES, SEGMENT_READ_MAX};
 use crate::object::read::damaged;
 use crate::segment::frame::FrameBuilder;
 use crate::segment::record::{Encoding, KIND_BLOB, KIND_JOURNAL, KIND_NODE, Record};
@@ -57,9 +58,11 @@ pub(super) struct Batch {
 impl Run<'_> {
     /// Rewrites and removes what [`select`] chooses.
     pub(super) fn rewrite(&mut self) -> Result<()> {
-        let (segments, checkpoint_len) =
-            self.inner.read(|rows| Ok((rows.segments()?, select::checkpoint_len(rows)?)))?;
-        let mut chosen = select::select(self.inner, &segments, &HashMap::new(), checkpoint_len, self.options.force)?;
+        let nothing_dead = Drained::default();
+        let (segments, links, checkpoint_len) =
+            self.inner.read(|rows| Ok((rows.segments()?, nothing_dead.links(rows)?, select::checkpoint_len(rows)?)))?;
+        let garbage = Garbage { dead: &HashMap::new(), links: &links, checkpoint_len };
+        let mut chosen = select::select(self.inner, &segments, &garbage, self.options.force)?;
         self.report.more |= chosen.more;
         let numbers: HashSet<u32> = chosen.victims.iter().map(|victim| victim.number).collect();
         if numbers.is_empty() {
@@ -92,9 +95,7 @@ impl Run<'_> {
     fn may_go(&self, victim: &Victim, occupied: &[(Hash, ObjectRow)]) -> Result<bool> {
         let path = segment_path(&self.inner.path, victim.row.id);
         let file = self.inner.io.open(&path, Open::Read).context("open the segment", &path)?;
-        let bytes = file
-            .read_to_end(0, SEGMENT_BYTES_MAX + u64::from(FRAME_BODY_MAX) * 2)
-            .context("read the segment", &path)?;
+        let bytes = file.read_to_end(0, SEGMENT_READ_MAX).context("read the segment", &path)?;
         let damage = |cause: &str| Err(Error::new(ErrorKind::Corrupt, "collect the segment").at(&path).cause(cause));
         if (bytes.len() as u64) < victim.row.end {
             return damage("it is shorter than the index says");
@@ -307,8 +308,7 @@ impl Run<'_> {
         };
         self.report.unlinked_segments += removed.len() as u64;
         self.report.rewritten_segments += removed.iter().filter(|victim| victim.live_bytes > 0).count() as u64;
-        self.report.freed_bytes +=
-            removed.iter().map(|victim| victim.row.end.saturating_sub(victim.live_bytes)).sum::<u64>();
+        self.report.freed_bytes += removed.iter().map(|victim| victim.garbage_bytes()).sum::<u64>();
         self.finish_unlinks()?;
         for victim in victims {
             if let Some(lock) = victim.lock

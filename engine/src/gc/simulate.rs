@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
+use crate::gc::rebase::only_a_base;
 use crate::hash::Hash;
 use crate::index::rows::{ObjectRow, Place};
 use crate::index::tables::Rows;
@@ -15,17 +16,39 @@ pub(super) const OBJECTS_MAX_ESTIMATE: usize = 5_000;
 #[derive(Debug, Default)]
 pub(super) struct Drained {
     pub(super) objects: u64,
-    /// Bytes of records, by the number of their segment.
-    pub(super) segment_bytes: HashMap<u32, u64>,
+    /// Records, by the number of their segment.
+    pub(super) segments: HashMap<u32, u64>,
     pub(super) large_bytes: u64,
     pub(super) large_files: u64,
+    /// Rows as they would be; `None` = gone.
+    changed: HashMap<Hash, Option<ObjectRow>>,
+}
+
+/// Bases that only deltas need, by the number of their segment: how many, and their bytes. See [`super::rebase`].
+pub(super) type Links = HashMap<u32, (u64, u64)>;
+
+impl Drained {
+    /// The links there would be.
+    pub(super) fn links(&self, rows: &dyn Rows) -> Result<Links> {
+        let mut links = Links::new();
+        rows.each_object(&mut |hash, row| {
+            let row = self.changed.get(&hash).cloned().unwrap_or(Some(row));
+            if let Some(row) = row.filter(only_a_base)
+                && let Place::Segment { number, len, .. } = row.place
+            {
+                let (count, bytes) = links.entry(number).or_default();
+                *count += 1;
+                *bytes += u64::from(len);
+            }
+            Ok(())
+        })?;
+        Ok(links)
+    }
 }
 
 struct Simulation<'a> {
     rows: &'a dyn Rows,
     reader: &'a ObjectReader,
-    /// Rows as they would be; `None` = gone.
-    changed: HashMap<Hash, Option<ObjectRow>>,
     queue: Vec<Hash>,
     drained: Drained,
 }
@@ -33,7 +56,7 @@ struct Simulation<'a> {
 /// Simulates a drain of at most `objects_max` objects.
 pub(super) fn drain(rows: &dyn Rows, reader: &ObjectReader, objects_max: usize) -> Result<Drained> {
     let queue = rows.dead(objects_max)?;
-    let mut simulation = Simulation { rows, reader, changed: HashMap::new(), queue, drained: Drained::default() };
+    let mut simulation = Simulation { rows, reader, queue, drained: Drained::default() };
     let mut looked_at = 0;
     while let Some(hash) = simulation.queue.pop() {
         if looked_at == objects_max {
@@ -47,7 +70,7 @@ pub(super) fn drain(rows: &dyn Rows, reader: &ObjectReader, objects_max: usize) 
 
 impl Simulation<'_> {
     fn row(&self, hash: Hash) -> Result<Option<ObjectRow>> {
-        match self.changed.get(&hash) {
+        match self.drained.changed.get(&hash) {
             Some(row) => Ok(row.clone()),
             None => self.rows.object(hash),
         }
@@ -60,7 +83,7 @@ impl Simulation<'_> {
         }
         if row.holds_children {
             row.holds_children = false;
-            self.changed.insert(hash, Some(row.clone()));
+            self.drained.changed.insert(hash, Some(row.clone()));
             for child in self.reader.node(self.rows, hash)?.references() {
                 self.lower(child, |row| &mut row.refs)?;
             }
@@ -68,11 +91,11 @@ impl Simulation<'_> {
         if row.base_refs > 0 {
             return Ok(());
         }
-        self.changed.insert(hash, None);
+        self.drained.changed.insert(hash, None);
         self.drained.objects += 1;
         match row.place {
             Place::Segment { number, len, .. } => {
-                *self.drained.segment_bytes.entry(number).or_default() += u64::from(len);
+                *self.drained.segments.entry(number).or_default() += u64::from(len);
             }
             Place::Large { len, .. } => {
                 self.drained.large_bytes += len;
@@ -90,7 +113,7 @@ impl Simulation<'_> {
         if row.refs == 0 && (row.base_refs == 0 || row.holds_children) {
             self.queue.push(hash);
         }
-        self.changed.insert(hash, Some(row));
+        self.drained.changed.insert(hash, Some(row));
         Ok(())
     }
 }

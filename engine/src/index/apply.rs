@@ -5,9 +5,7 @@ use crate::hash::Hash;
 use crate::id::Id;
 use crate::index::keys;
 use crate::index::references::restore_references;
-use crate::index::rows::{
-    LayerRow, ObjectKind, OriginalRow, PinRow, Place, PointRow, RedoRow, RestoreRow, SessionRow,
-};
+use crate::index::rows::{LayerRow, ObjectKind, OriginalRow, PinRow, Place, PointRow, RedoRow, RestoreRow, SessionRow};
 use crate::index::tables::{Logical, Rows as _, RowsExt as _, Tables};
 use crate::journal::Change;
 use crate::tree::{Entry, Node, TrackedPath};
@@ -166,11 +164,7 @@ impl Apply<'_, '_> {
     }
 
     /// Loads a session, lets `change` work on it, notes the event and stores it.
-    fn with_session(
-        &mut self,
-        id: &str,
-        change: impl FnOnce(&mut Self, &mut SessionRow) -> Result<()>,
-    ) -> Result<()> {
+    fn with_session(&mut self, id: &str, change: impl FnOnce(&mut Self, &mut SessionRow) -> Result<()>) -> Result<()> {
         let mut row = self.tables.session_or_error(id)?;
         change(self, &mut row)?;
         row.last_event_ms = row.last_event_ms.max(self.at_ms);
@@ -198,9 +192,7 @@ impl Apply<'_, '_> {
                     }
                 }
             }),
-            Change::PointsDropped { session, seqs } => {
-                seqs.iter().try_for_each(|seq| self.drop_point(session, *seq))
-            }
+            Change::PointsDropped { session, seqs } => seqs.iter().try_for_each(|seq| self.drop_point(session, *seq)),
             Change::SessionDropped { session } => self.drop_session(session),
             Change::Forked { from, to, cwd, sealed, layers, points } => {
                 self.fork(from, to, cwd, *sealed, *layers, points)
@@ -363,9 +355,8 @@ impl Apply<'_, '_> {
             return Err(Error::new(ErrorKind::Conflict, "fork the session").cause("a session changed meanwhile"));
         }
         for layer in &source.layers {
-            let mut row = self.tables.get::<LayerRow>(Logical::Layers, layer.as_bytes())?.unwrap_or(LayerRow {
-                sessions: 1,
-            });
+            let mut row =
+                self.tables.get::<LayerRow>(Logical::Layers, layer.as_bytes())?.unwrap_or(LayerRow { sessions: 1 });
             row.sessions += 1;
             self.tables.put(Logical::Layers, layer.as_bytes(), &row)?;
         }

@@ -180,8 +180,9 @@ impl Index {
         fill: impl FnOnce(&NewIndex) -> Result<T>,
     ) -> Result<T> {
         let value = guarded("create the index", || {
-            let database =
-                io.open_database(&builder(), path, true).map_err(|error| db_error("create the index", error).at(path))?;
+            let database = io
+                .open_database(&builder(), path, true)
+                .map_err(|error| db_error("create the index", error).at(path))?;
             let new = NewIndex(database);
             let value = fill(&new)?;
             new.0.close().map_err(|error| db_error("close the index", error).at(path))?;
@@ -220,9 +221,9 @@ impl Index {
     fn writable(&self) -> Result<Arc<Database>> {
         match self.handle()? {
             Handle::Writable(database) => Ok(database),
-            Handle::ReadOnly(_) => {
-                Err(Error::new(ErrorKind::ReadOnly, "write the index").at(&self.path).cause("it was opened for reading"))
-            }
+            Handle::ReadOnly(_) => Err(Error::new(ErrorKind::ReadOnly, "write the index")
+                .at(&self.path)
+                .cause("it was opened for reading")),
         }
     }
 

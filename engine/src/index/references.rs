@@ -20,9 +20,7 @@ pub(crate) enum Holding {
 /// What a table holds. The match is exhaustive on purpose.
 pub(crate) fn holding(table: Logical) -> Holding {
     match table {
-        Logical::Points => Holding::References(|bytes| {
-            Ok(codec::decode::<PointRow>(bytes)?.roots.hashes().collect())
-        }),
+        Logical::Points => Holding::References(|bytes| Ok(codec::decode::<PointRow>(bytes)?.roots.hashes().collect())),
         Logical::Originals => Holding::References(|bytes| {
             Ok(codec::decode::<OriginalRow>(bytes)?.entry.and_then(|entry| entry.content()).into_iter().collect())
         }),
@@ -40,11 +38,11 @@ pub(crate) fn restore_references(restore: &RestoreRow) -> Vec<Hash> {
     restore.redo_roots.hashes().chain(contents).collect()
 }
 
+/// Is given a table, a row's key and a hash that the row holds a reference on.
+pub(crate) type VisitReference<'a> = dyn FnMut(Logical, &[u8], Hash) -> Result<()> + 'a;
+
 /// Calls `visit` with every reference that a logical row holds, with the table and the row's key.
-pub(crate) fn each_reference(
-    rows: &dyn Rows,
-    visit: &mut dyn FnMut(Logical, &[u8], Hash) -> Result<()>,
-) -> Result<()> {
+pub(crate) fn each_reference(rows: &dyn Rows, visit: &mut VisitReference<'_>) -> Result<()> {
     for table in Logical::ALL {
         let Holding::References(parse) = holding(table) else { continue };
         rows.scan_raw(table, b"", &mut |key, value| {

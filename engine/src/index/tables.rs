@@ -103,17 +103,15 @@ fn parse<T: Serialize + DeserializeOwned>(table: &str, bytes: &[u8]) -> Result<T
     codec::decode(bytes).map_err(|error| bad_row(table, error))
 }
 
+/// Is given a key and a value, and says whether to go on.
+pub(crate) type VisitRaw<'a> = dyn FnMut(&[u8], &[u8]) -> Result<bool> + 'a;
+
 /// Reading, in either kind of transaction.
 pub(crate) trait Rows {
     /// The bytes of a row of a logical table.
     fn raw(&self, table: Logical, key: &[u8]) -> Result<Option<Vec<u8>>>;
     /// Calls `visit` with each row whose key begins with `prefix`, in order, until it says false.
-    fn scan_raw(
-        &self,
-        table: Logical,
-        prefix: &[u8],
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>,
-    ) -> Result<()>;
+    fn scan_raw(&self, table: Logical, prefix: &[u8], visit: &mut VisitRaw<'_>) -> Result<()>;
     /// An object's row.
     fn object(&self, hash: Hash) -> Result<Option<ObjectRow>>;
     /// Calls `visit` with every object, in the order of names.
@@ -194,7 +192,10 @@ pub(crate) trait RowsExt: Rows {
     }
 
     /// Tracked paths of a session with their original states, newer layers over older ones.
-    fn originals(&self, session: &SessionRow) -> Result<std::collections::BTreeMap<TrackedPath, (u64, crate::tree::Entry)>> {
+    fn originals(
+        &self,
+        session: &SessionRow,
+    ) -> Result<std::collections::BTreeMap<TrackedPath, (u64, crate::tree::Entry)>> {
         let mut all = std::collections::BTreeMap::new();
         for layer in &session.layers {
             self.scan::<crate::index::rows::OriginalRow>(Logical::Originals, layer.as_bytes(), &mut |key, row| {
@@ -212,11 +213,7 @@ pub(crate) trait RowsExt: Rows {
 
 impl<R: Rows + ?Sized> RowsExt for R {}
 
-fn scan_table(
-    table: &impl ReadableTable<Bytes, Bytes>,
-    prefix: &[u8],
-    visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>,
-) -> Result<()> {
+fn scan_table(table: &impl ReadableTable<Bytes, Bytes>, prefix: &[u8], visit: &mut VisitRaw<'_>) -> Result<()> {
     for row in table.range::<&[u8]>(prefix..).map_err(|error| db_error("read the index", error))? {
         let (key, value) = row.map_err(|error| db_error("read the index", error))?;
         if !key.value().starts_with(prefix) || !visit(key.value(), value.value())? {
@@ -303,12 +300,7 @@ impl Rows for Snapshot {
         Ok(row.map(|bytes| bytes.value().to_vec()))
     }
 
-    fn scan_raw(
-        &self,
-        table: Logical,
-        prefix: &[u8],
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>,
-    ) -> Result<()> {
+    fn scan_raw(&self, table: Logical, prefix: &[u8], visit: &mut VisitRaw<'_>) -> Result<()> {
         scan_table(&self.open(table.definition())?, prefix, visit)
     }
 
@@ -396,9 +388,7 @@ impl<'t> Tables<'t> {
 
     pub(crate) fn put_object(&mut self, hash: Hash, row: &ObjectRow) -> Result<()> {
         let bytes = codec::encode(row);
-        self.objects
-            .insert(hash.as_bytes(), bytes.as_slice())
-            .map_err(|error| db_error("write the index", error))?;
+        self.objects.insert(hash.as_bytes(), bytes.as_slice()).map_err(|error| db_error("write the index", error))?;
         Ok(())
     }
 
@@ -452,12 +442,7 @@ impl Rows for Tables<'_> {
         Ok(row.map(|bytes| bytes.value().to_vec()))
     }
 
-    fn scan_raw(
-        &self,
-        table: Logical,
-        prefix: &[u8],
-        visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<bool>,
-    ) -> Result<()> {
+    fn scan_raw(&self, table: Logical, prefix: &[u8], visit: &mut VisitRaw<'_>) -> Result<()> {
         scan_table(self.table(table), prefix, visit)
     }
 

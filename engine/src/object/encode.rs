@@ -102,7 +102,9 @@ pub(crate) fn encode_full(content: &[u8]) -> Encoded {
         }
     }
     match compress(content, None) {
-        Some(payload) if saves_enough(payload.len(), content.len()) && decodes_to(Form::Zstd, &payload, None, content) => {
+        Some(payload)
+            if saves_enough(payload.len(), content.len()) && decodes_to(Form::Zstd, &payload, None, content) =>
+        {
             Encoded { form: Form::Zstd, payload }
         }
         _ => raw(),

@@ -147,13 +147,7 @@ pub(crate) fn copy(
     copy_file(&*file, path, content, raw_len, out)
 }
 
-fn copy_file(
-    file: &dyn File,
-    path: &Path,
-    content: Hash,
-    raw_len: u64,
-    out: &mut dyn std::io::Write,
-) -> Result<()> {
+fn copy_file(file: &dyn File, path: &Path, content: Hash, raw_len: u64, out: &mut dyn std::io::Write) -> Result<()> {
     let mut head = [0; HEADER_BYTES];
     file.read_exact_at(&mut head, 0).map_err(|_| damaged(path, "it is cut short"))?;
     if head != header(raw_len, content) {

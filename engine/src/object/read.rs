@@ -107,7 +107,9 @@ impl ObjectReader {
         if used != bytes.len() || record.hash != Some(hash) || record.kind != kind {
             return Err(damaged(hash, "another record is in its place"));
         }
-        if u64::from(record.raw_len) != row.raw_len || row.raw_len > BLOB_BYTES_MAX.max(crate::limits::NODE_BYTES_MAX as u64) {
+        if u64::from(record.raw_len) != row.raw_len
+            || row.raw_len > BLOB_BYTES_MAX.max(crate::limits::NODE_BYTES_MAX as u64)
+        {
             return Err(damaged(hash, "its record has another length"));
         }
         let form = match record.encoding {

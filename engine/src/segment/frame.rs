@@ -37,10 +37,6 @@ impl FrameBuilder {
         self.offset + self.bytes.len() as u64
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.records.is_empty()
-    }
-
     pub(crate) fn push(&mut self, record: &Record<'_>) {
         let length = u32::try_from(record.encoded_len()).expect("records are bounded by the frame");
         self.records.push((self.next_offset(), length));
@@ -103,7 +99,8 @@ impl<'a> Frame<'a> {
     /// Length that a frame's header gives, unchecked: what to read to parse the frame.
     pub(crate) fn length_of(head: &[u8; FRAME_HEADER_BYTES]) -> Option<u64> {
         let body_len = u32::from_le_bytes(head[4..8].try_into().ok()?);
-        (&head[..4] == FRAME_MAGIC && body_len <= FRAME_BODY_MAX).then(|| FRAME_HEADER_BYTES as u64 + u64::from(body_len))
+        (&head[..4] == FRAME_MAGIC && body_len <= FRAME_BODY_MAX)
+            .then(|| FRAME_HEADER_BYTES as u64 + u64::from(body_len))
     }
 
     /// Parses the frame at the start of `rest`, which stands at `offset` of its segment.

@@ -47,7 +47,7 @@ impl Encoding {
 
 /// A record, borrowed from the bytes it was parsed from or is written from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record<'a> {
+pub(crate) struct Record<'a> {
     pub(crate) kind: u8,
     pub(crate) encoding: Encoding,
     pub(crate) raw_len: u32,

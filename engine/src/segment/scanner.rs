@@ -126,8 +126,7 @@ mod tests {
     fn a_cut_segment_loses_only_what_was_cut() {
         let (id, bytes, ends) = segment();
         for cut in HEADER_BYTES..bytes.len() {
-            let frames =
-                Scanner::new(id, &bytes[..cut]).filter(|stretch| matches!(stretch, Stretch::Frame(_))).count();
+            let frames = Scanner::new(id, &bytes[..cut]).filter(|stretch| matches!(stretch, Stretch::Frame(_))).count();
             assert_eq!(frames, ends.iter().filter(|end| **end <= cut).count(), "cut at {cut}");
         }
     }

@@ -26,7 +26,6 @@ pub(crate) struct Appended {
 /// Proof that a sync returned after the bytes were written.
 #[derive(Clone, Debug)]
 pub(crate) struct Durable {
-    pub(crate) segment: Id,
     /// Offset and length of each record of the synced frames, in order.
     pub(crate) records: Vec<(u64, u32)>,
     /// Length of the segment up to which everything is durable.
@@ -116,7 +115,7 @@ impl SegmentWriter {
             Error::new(kind, "sync the segment").at(&self.path).because(error)
         })?;
         let records = appended.into_iter().flat_map(|appended| appended.records).collect();
-        Ok(Durable { segment: self.segment, records, end: self.end })
+        Ok(Durable { records, end: self.end })
     }
 
     /// Stops appending. The segment keeps what is synced; whatever follows is no frame or refers to nothing.

@@ -88,9 +88,7 @@ impl Store {
             return Ok(false);
         };
         let change = Change::SessionDropped { session: id.to_owned() };
-        inner.commit(&mut Pending::default(), |rows, _| {
-            Ok(rows.session(id)?.is_some().then(|| (vec![change], ())))
-        })?;
+        inner.commit(&mut Pending::default(), |rows, _| Ok(rows.session(id)?.is_some().then(|| (vec![change], ()))))?;
         Ok(true)
     }
 }

@@ -73,11 +73,8 @@ impl Manifest {
             trees[tree].push((path.clone(), entry.clone()));
         }
         let [workspace, absolute] = trees.map(|entries| build(&entries));
-        let mut manifest = Self {
-            roots: Roots { workspace: workspace.root, absolute: absolute.root },
-            entries,
-            ..Self::default()
-        };
+        let mut manifest =
+            Self { roots: Roots { workspace: workspace.root, absolute: absolute.root }, entries, ..Self::default() };
         manifest.add_nodes(inner, workspace, false, before, pending);
         manifest.add_nodes(inner, absolute, true, before, pending);
         manifest
@@ -89,9 +86,10 @@ impl Manifest {
             let place = (absolute, node.level, node.first);
             if !before.nodes.contains(&node.hash) {
                 // A base that cannot be read only costs the delta.
-                let base = before.places.get(&place).and_then(|hash| {
-                    inner.read_object(*hash).ok().map(|bytes| Base { hash: *hash, bytes })
-                });
+                let base = before
+                    .places
+                    .get(&place)
+                    .and_then(|hash| inner.read_object(*hash).ok().map(|bytes| Base { hash: *hash, bytes }));
                 pending.add_node(node.hash, node.bytes, base.as_ref());
             }
             self.places.insert(place, node.hash);

@@ -147,10 +147,11 @@ impl Store {
                     cwd: path_bytes(&options.cwd).to_vec(),
                     layer: Id::random(),
                 };
-                inner.commit(&mut Pending::default(), |rows, _| {
-                    Ok(rows.session(&options.id)?.is_none().then(|| (vec![opened], ())))
-                })?
-                .is_some()
+                inner
+                    .commit(&mut Pending::default(), |rows, _| {
+                        Ok(rows.session(&options.id)?.is_none().then(|| (vec![opened], ())))
+                    })?
+                    .is_some()
             }
         };
         Ok(Session {

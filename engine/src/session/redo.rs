@@ -7,8 +7,8 @@ use crate::index::rows::{RedoKind, RedoRow};
 use crate::index::tables::{Logical, Rows as _, RowsExt as _};
 use crate::journal::Change;
 use crate::object::pending::Pending;
-use crate::session::points::no_point;
 use crate::session::Session;
+use crate::session::points::no_point;
 use crate::tree::Roots;
 
 /// An item to push.
@@ -41,13 +41,7 @@ pub struct RedoItem {
 
 impl From<RedoRow> for RedoItem {
     fn from(row: RedoRow) -> Self {
-        Self {
-            kind: row.kind,
-            point: row.point,
-            old_leaf: row.old_leaf,
-            created_ms: row.created_ms,
-            roots: row.roots,
-        }
+        Self { kind: row.kind, point: row.point, old_leaf: row.old_leaf, created_ms: row.created_ms, roots: row.roots }
     }
 }
 

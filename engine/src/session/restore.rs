@@ -135,9 +135,10 @@ impl Session {
             Target::Message { entry, branch } => {
                 let points = self.points()?;
                 let bound = |entry: &str| {
-                    points.iter().rev().find(|point| {
-                        point.kind == PointKind::Operation && point.entry.as_deref() == Some(entry)
-                    })
+                    points
+                        .iter()
+                        .rev()
+                        .find(|point| point.kind == PointKind::Operation && point.entry.as_deref() == Some(entry))
                 };
                 if let Some(point) = bound(entry) {
                     return Ok((point.roots, Some(point.id), false));

@@ -112,12 +112,7 @@ impl Session {
         }
     }
 
-    fn try_snapshot(
-        &self,
-        state: &mut State,
-        request: &SnapshotRequest,
-        kept: Option<Id>,
-    ) -> Result<SnapshotOutcome> {
+    fn try_snapshot(&self, state: &mut State, request: &SnapshotRequest, kept: Option<Id>) -> Result<SnapshotOutcome> {
         self.refresh(state)?;
         if state.manifest.is_none() {
             state.manifest = Some(self.last_manifest()?);
@@ -144,10 +139,7 @@ impl Session {
             Ok(points.into_iter().rev().find(|(_, point)| point.kind != PointKind::Kept))
         })?;
         let Some((_, point)) = last else { return Ok(Manifest::default()) };
-        Ok(self
-            .inner
-            .read_again_on_damage(|inner, rows| Manifest::read(inner, rows, point.roots))
-            .unwrap_or_default())
+        Ok(self.inner.read_again_on_damage(|inner, rows| Manifest::read(inner, rows, point.roots)).unwrap_or_default())
     }
 
     fn snapshot_after(
@@ -348,20 +340,14 @@ impl Session {
             let revision = if tracks { self.revision_after(rows, known, order)? } else { known };
             Ok(Some((changes, (Point::new(&self.id, seq, row), dropped, revision))))
         })?;
-        let (point, dropped, revision) = done
-            .ok_or_else(|| Error::new(ErrorKind::Internal, "take a point").cause("the transaction did nothing"))?;
+        let (point, dropped, revision) =
+            done.ok_or_else(|| Error::new(ErrorKind::Internal, "take a point").cause("the transaction did nothing"))?;
         state.revision = revision;
         Ok((point, dropped))
     }
 
     /// The oldest points above the cap. The baseline, pins and what the redo stack names stay.
-    fn surplus(
-        &self,
-        rows: &Tables<'_>,
-        points_max: u64,
-        kind: PointKind,
-        kept: Option<Id>,
-    ) -> Result<Vec<u64>> {
+    fn surplus(&self, rows: &Tables<'_>, points_max: u64, kind: PointKind, kept: Option<Id>) -> Result<Vec<u64>> {
         let counted = |kind| matches!(kind, PointKind::Operation | PointKind::RedoPoint);
         if points_max == 0 || !counted(kind) {
             return Ok(Vec::new());

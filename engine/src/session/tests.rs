@@ -1,3 +1,5 @@
+#![allow(clippy::disallowed_methods, reason = "tests make the files of a workspace")]
+
 use std::fs;
 use std::path::PathBuf;
 
@@ -257,12 +259,7 @@ fn the_cap_drops_the_oldest_points_but_never_a_baseline_or_what_redo_names() {
     session.snapshot(&SnapshotRequest::of(PointKind::Baseline)).unwrap();
     let named = take(&session);
     session
-        .redo_push(&NewRedoItem {
-            kind: crate::RedoKind::Code,
-            point: Some(named.id),
-            old_leaf: None,
-            items_max: 50,
-        })
+        .redo_push(&NewRedoItem { kind: crate::RedoKind::Code, point: Some(named.id), old_leaf: None, items_max: 50 })
         .unwrap();
     for _ in 0..6 {
         let request = SnapshotRequest { points_max: 3, ..SnapshotRequest::of(PointKind::Operation) };
@@ -280,12 +277,8 @@ fn the_redo_stack_is_a_stack_with_a_cap() {
     let world = World::new();
     let session = world.session();
     let push = |leaf: &str| {
-        let item = NewRedoItem {
-            kind: crate::RedoKind::Conversation,
-            point: None,
-            old_leaf: Some(leaf.into()),
-            items_max: 2,
-        };
+        let item =
+            NewRedoItem { kind: crate::RedoKind::Conversation, point: None, old_leaf: Some(leaf.into()), items_max: 2 };
         session.redo_push(&item).unwrap();
     };
     let leaf = || session.redo_peek().unwrap().and_then(|item| item.old_leaf);
@@ -397,14 +390,18 @@ fn a_store_that_is_opened_for_reading_keeps_every_byte() {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() { folders.push(path) } else { all.insert(path.clone(), fs::read(path).unwrap()).map_or((), drop) }
+                if path.is_dir() {
+                    folders.push(path)
+                } else {
+                    all.insert(path.clone(), fs::read(path).unwrap()).map_or((), drop)
+                }
             }
         }
         all
     };
     let before = files();
     let store = Store::open(&world.store_path, &StoreOptions { read_only: true, ..StoreOptions::default() }).unwrap();
-    assert_eq!(store.points("s").unwrap(), [point.clone()]);
+    assert_eq!(store.points("s").unwrap(), std::slice::from_ref(&point));
     assert_eq!(store.entries(point.roots).unwrap().len(), 1);
     assert_eq!(store.drop_session("s").unwrap_err().kind(), ErrorKind::ReadOnly);
     store.close().unwrap();

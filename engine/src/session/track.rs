@@ -121,7 +121,12 @@ fn lexical(path: &Path) -> PathBuf {
 }
 
 /// Captures a file; a large one is streamed into the store at once, so that its bytes need no memory.
-pub(super) fn capture_file(inner: &Inner, path: &Path, max_bytes: u64, large: &mut Vec<large::StoredLarge>) -> Result<Captured> {
+pub(super) fn capture_file(
+    inner: &Inner,
+    path: &Path,
+    max_bytes: u64,
+    large: &mut Vec<large::StoredLarge>,
+) -> Result<Captured> {
     let now_ms = inner.io.now_ms();
     let limit = if max_bytes == 0 { u64::MAX } else { max_bytes };
     let without_bytes = |entry, stat, detail| Captured { entry, stat, trusted: false, detail, bytes: None };
@@ -240,16 +245,15 @@ impl Session {
         let paths = vec![(key.clone(), captured.entry.clone())];
         let changes = vec![Change::Tracked { session: self.id.clone(), paths }];
         let known = state.revision;
-        let revision = self.inner.commit(&mut pending, |rows, order| {
-            Ok(Some((changes, self.revision_after(rows, known, order)?)))
-        })?;
+        let revision = self
+            .inner
+            .commit(&mut pending, |rows, order| Ok(Some((changes, self.revision_after(rows, known, order)?))))?;
         self.keep_bytes(&pending);
         state.revision = revision.unwrap_or(known);
         state.new_paths.insert(key.clone());
-        state.tracked.insert(
-            key,
-            Tracked { original: captured.entry.clone(), seen: Some(captured.seen()), note: None },
-        );
+        state
+            .tracked
+            .insert(key, Tracked { original: captured.entry.clone(), seen: Some(captured.seen()), note: None });
         Ok(outcome(Tracking::Tracked(captured.entry)))
     }
 

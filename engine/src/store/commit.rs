@@ -13,9 +13,7 @@ use crate::index::apply::{Apply, Counting, NodeBytes};
 use crate::index::rows::{FrameRef, ObjectKind, ObjectRow, Place, SegmentRow, StateRow, UnlinkRow};
 use crate::index::tables::{Logical, Rows as _, RowsExt as _, Tables};
 use crate::journal::{Change, Journal};
-use crate::limits::{
-    DELTA_CHAIN_BYTES_MAX, DELTA_DEPTH_MAX, FRAME_BATCH_BYTES, FRAME_INSIDE_LOCK_MAX,
-};
+use crate::limits::{DELTA_CHAIN_BYTES_MAX, DELTA_DEPTH_MAX, FRAME_BATCH_BYTES, FRAME_INSIDE_LOCK_MAX};
 use crate::object::encode::{Form, encode_full};
 use crate::object::large;
 use crate::object::pending::{Pending, PendingObject, Written};
@@ -51,9 +49,7 @@ pub(crate) fn account_removed(tables: &mut Tables<'_>, hash: Hash, row: &ObjectR
             }
             Ok(())
         }
-        Place::Large { file, .. } => {
-            tables.put_unlink(file.as_bytes(), &UnlinkRow::Large { content: hash, file })
-        }
+        Place::Large { file, .. } => tables.put_unlink(file.as_bytes(), &UnlinkRow::Large { content: hash, file }),
         Place::Lost => Ok(()),
     }
 }
@@ -401,8 +397,7 @@ impl Inner {
         batch.segment.journal_bytes += record.encoded_len() as u64;
         batch.frame.push(&record);
         let frame = batch.frame.finish(own.writer.segment(), state.order);
-        state.last_frame =
-            Some(FrameRef { order: state.order, segment: own.writer.segment(), offset: frame.offset });
+        state.last_frame = Some(FrameRef { order: state.order, segment: own.writer.segment(), offset: frame.offset });
         batch.segment.end = frame.offset + frame.bytes.len() as u64;
         tables.put_segment(batch.number, &batch.segment)?;
         tables.put_state(&state)?;

@@ -34,11 +34,7 @@ your files stay as they are, only their history is gone.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Finds the store or makes it. Returns its resolved path, its format, and whether it was made.
-pub(super) fn open_or_create(
-    io: &Arc<dyn Io>,
-    path: &Path,
-    options: &StoreOptions,
-) -> Result<(PathBuf, Format, bool)> {
+pub(super) fn open_or_create(io: &Arc<dyn Io>, path: &Path, options: &StoreOptions) -> Result<(PathBuf, Format, bool)> {
     if !path.is_absolute() {
         return Err(Error::new(ErrorKind::BadArgument, "open the store").at(path).cause("the path is not absolute"));
     }

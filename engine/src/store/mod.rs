@@ -11,9 +11,8 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind, IoContext as _, Result};
 use crate::format::{self, Access, Format};
 use crate::hash::Hash;
-use crate::id::Id;
 use crate::index::Index;
-use crate::index::tables::{RowsExt as _, Rows as _, Snapshot};
+use crate::index::tables::{Rows as _, RowsExt as _, Snapshot};
 use crate::io::{Io, RealIo};
 use crate::lock::Deadline;
 use crate::object::read::ObjectReader;
@@ -79,9 +78,8 @@ impl Store {
     /// Opens the store at `path` of any file system.
     pub fn open_with(io: Arc<dyn Io>, path: &Path, options: &StoreOptions) -> Result<Self> {
         let (path, format, created) = create::open_or_create(&io, path, options)?;
-        let access = format.access().map_err(|why| {
-            Error::new(ErrorKind::NewerFormat, "open the store").at(&path).cause(why)
-        })?;
+        let access =
+            format.access().map_err(|why| Error::new(ErrorKind::NewerFormat, "open the store").at(&path).cause(why))?;
         let read_only = match access {
             Access::ReadOnly(why) => Some(why),
             Access::Full if options.read_only => Some("it was opened for reading only".to_owned()),
@@ -190,10 +188,6 @@ impl Inner {
         Deadline::after(self.lock_wait)
     }
 
-    pub(crate) fn lock_wait(&self) -> Duration {
-        self.lock_wait
-    }
-
     pub(crate) fn pool(&self) -> &rayon::ThreadPool {
         &self.pool
     }
@@ -236,10 +230,7 @@ impl Inner {
     }
 
     /// A reader that meets a missing file or wrong bytes looks the row up again: gc may have moved the object.
-    pub(crate) fn read_again_on_damage<T>(
-        &self,
-        mut work: impl FnMut(&Self, &Snapshot) -> Result<T>,
-    ) -> Result<T> {
+    pub(crate) fn read_again_on_damage<T>(&self, mut work: impl FnMut(&Self, &Snapshot) -> Result<T>) -> Result<T> {
         match self.read(|rows| work(self, rows)) {
             Err(error) if matches!(error.kind(), ErrorKind::ObjectDamaged | ErrorKind::Io) => {
                 self.reader.forget_files();
@@ -288,11 +279,6 @@ impl Inner {
             .at(&self.path)
             .cause("its format changed while it was open")
             .with_hint("open the store again with an up-to-date program"))
-    }
-
-    /// The id of this process's segment, which gc must leave alone.
-    pub(crate) fn own_segment(&self) -> Option<Id> {
-        self.lock_writer().as_ref().map(|own| own.writer.segment())
     }
 
     fn close(&self) -> Result<()> {

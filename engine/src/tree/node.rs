@@ -263,9 +263,7 @@ fn parse_leaf(input: &mut Input<'_>, paths: Vec<ManifestPath>) -> Result<Node, N
                 Entry::Symlink { target: target.to_vec() }
             }
             DIRECTORY => Entry::Directory { mode: input.varint(MODE_MAX)? as u32 },
-            NOT_CAPTURED => {
-                Entry::NotCaptured { reason: Reason::from_code(input.byte()?).ok_or(NodeError::Kind)? }
-            }
+            NOT_CAPTURED => Entry::NotCaptured { reason: Reason::from_code(input.byte()?).ok_or(NodeError::Kind)? },
             PURGED => Entry::Purged { content: no_hash },
             _ => return Err(NodeError::Kind),
         };

@@ -31,6 +31,7 @@ impl Store {
     pub fn open<'env>(env: &'env Env, options: StoreOptions) -> napi::Result<Object<'env>> {
         silence_panics();
         let worker = Worker::start().map_err(|error| into_js(env, &error))?;
+        worker.give_up_with(env)?;
         let own = worker.clone();
         call(env, &worker, move |engine| {
             let lock_wait_ms = whole("lockWaitMs", options.lock_wait_ms.unwrap_or(LOCK_WAIT_MS))?;

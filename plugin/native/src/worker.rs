@@ -1,10 +1,13 @@
 //! The thread of a store.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SendError, Sender};
 use std::thread;
 
 use candy_store::{Error, ErrorKind, Result, Session, Store};
+use napi::Env;
 
 /// Names an open session within its store's thread.
 pub(crate) type SessionKey = u64;
@@ -59,26 +62,40 @@ impl Engine {
 /// Work for the thread. It must not panic: the calls of [`crate::call`] catch panics themselves.
 pub(crate) type Job = Box<dyn FnOnce(&mut Engine) + Send>;
 
-/// The way to the thread. The thread ends when the last of these is gone and all work is done.
+/// The way to the thread. The thread ends when the last of these is gone and all work is done, or with
+/// the JavaScript it was started for.
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     jobs: Sender<Job>,
+    abandoned: Arc<AtomicBool>,
 }
 
 impl Worker {
     /// Starts the thread.
     pub(crate) fn start() -> Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let given_up = Arc::clone(&abandoned);
         let started = thread::Builder::new().name("candy-store".into()).spawn(move || {
             let mut engine = Engine::default();
             for job in queue {
+                if given_up.load(Ordering::Acquire) {
+                    break;
+                }
                 job(&mut engine);
             }
         });
         match started {
-            Ok(_detached) => Ok(Self { jobs }),
+            Ok(_detached) => Ok(Self { jobs, abandoned }),
             Err(error) => Err(Error::new(ErrorKind::Io, "start a thread").because(error)),
         }
+    }
+
+    /// Gives up the work that has not begun when its JavaScript ends: nobody is there to hear of it, and a file that is
+    /// captured long after it was asked for is not what was asked for.
+    pub(crate) fn give_up_with(&self, env: &Env) -> napi::Result<()> {
+        env.add_env_cleanup_hook(Arc::clone(&self.abandoned), |abandoned| abandoned.store(true, Ordering::Release))?;
+        Ok(())
     }
 
     /// Hands over work, to be done after all that was handed over before.

@@ -111,7 +111,12 @@ test("a worker thread that is terminated during its calls takes nothing down", a
 		await worker.terminate();
 	}
 	const store = await addon.Store.open({ path });
-	assert.equal(await store.hasSession("stays"), true);
+	const session = await store.openSession(sessionOptions(cwd, { id: "stays" }));
+	const trackedSoFar = async () => (await session.snapshot({ kind: "manual", maxPoints: 0 })).point.files;
+	await new Promise((resolve) => setTimeout(resolve, 200));
+	const tracked = await trackedSoFar();
+	await new Promise((resolve) => setTimeout(resolve, 200));
+	assert.equal(await trackedSoFar(), tracked, "calls that had not begun were given up");
 	await store.close();
 });
 

@@ -15,8 +15,8 @@ export const addon = createRequire(import.meta.url)(addonPath);
 /** A directory with a workspace in it, gone after the test. */
 export function scratch(t) {
 	const root = realpathSync(mkdtempSync(join(tmpdir(), "candy-addon-")));
-	// A store whose JavaScript was terminated still finishes what it was asked to do, and may add a file meanwhile.
-	t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 30, retryDelay: 100 }));
+	// A store whose JavaScript was terminated still finishes the call it is in, and may add a file meanwhile.
+	t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
 	const cwd = join(root, "work");
 	mkdirSync(cwd);
 	return { root, cwd, path: join(root, "store"), file: (name) => join(cwd, name) };

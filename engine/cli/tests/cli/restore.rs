@@ -2,7 +2,10 @@
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use candy_store::{PlanRequest, PointKind, Target};
 use serde_json::json;
 
 use crate::helper::{Cli, picture, short};
@@ -160,4 +163,63 @@ fn the_restore_works_from_anywhere() {
     let mut command = cli.command(&["restore", "story:3"]);
     crate::helper::finish(command.current_dir(Path::new("/"))).ok();
     assert_eq!(cli.read("a.txt"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn a_kept_version_brings_back_its_one_path_alone() {
+    let cli = Cli::new();
+    cli.write("a", "a1\n");
+    cli.write("b", "b1\n");
+    let first = cli.point("s", "1", &["a", "b"]);
+    cli.write("a", "a2\n");
+    cli.write("b", "b2\n");
+    let store = cli.open();
+    let session = cli.session(&store, "s");
+    let target = Target::Point(first.id);
+    let request = PlanRequest { target, only: vec![], line_counts: false, protect_manual_edits: false };
+    let plan = session.plan(&request).unwrap();
+    // Between plan and restore somebody writes.
+    cli.write("a", "nobody saw this\n");
+    session.apply(plan.id, 0).unwrap();
+    let points = session.points().unwrap();
+    drop((session, store));
+    let kept = points.iter().find(|point| point.kind == PointKind::Kept).unwrap();
+    cli.write("b", "b3\n");
+    cli.run(&["restore", &short(kept)]).ok();
+    assert_eq!((cli.read("a"), cli.read("b")), ("nobody saw this\n".into(), "b3\n".into()));
+    let differences = cli.run(&["diff", &short(kept), "--name-only"]).ok();
+    assert_eq!(differences.out(), "");
+}
+
+#[test]
+fn a_restore_that_was_killed_is_taken_back_before_the_next_one() {
+    const FILES: usize = 1500;
+    let cli = Cli::new();
+    let names: Vec<String> = (0..FILES).map(|n| format!("d/{n:04}")).collect();
+    for name in &names {
+        cli.write(name, name);
+    }
+    cli.run(&["snapshot", "d", "--session", "s"]).ok();
+    for name in &names {
+        cli.write(name, "changed");
+    }
+    let mut child = cli.command(&["restore", "s:1"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while cli.read(&names[0]) == "changed" {
+        assert!(Instant::now() < until && child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(cli.read(&names[FILES - 1]), "changed", "it was killed in the middle");
+    assert!(cli.run(&["fsck"]).ok().out().contains("CANDY_FSCK_RESTORE_UNFINISHED"));
+    cli.run(&["restore", "s:2", "--dry-run"]).ok().says(&["was interrupted", "will be taken back first"]);
+    let run = cli.run(&["restore", "s:2"]).ok().says(&["was interrupted", "taken back first"]);
+    assert!(run.out().starts_with(&format!("restored {FILES} files")), "{}", run.out());
+    assert!(names.iter().all(|name| cli.read(name) == *name));
+    assert!(!cli.run(&["fsck"]).ok().out().contains("CANDY_FSCK_RESTORE_UNFINISHED"));
+    // And forward again, to what was there before the killed one.
+    let redo = run.stderr.trim().rsplit(' ').next().unwrap().to_owned();
+    cli.run(&["restore", &redo]).ok();
+    assert!(names.iter().all(|name| cli.read(name) == "changed"));
 }

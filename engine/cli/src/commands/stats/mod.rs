@@ -9,12 +9,14 @@ use candy_store::stats::{DiskStats, PathStats, SessionStats, StoreStats};
 use crate::commands::stats::json::StatsJson;
 use crate::exit::Exit;
 use crate::failure::Result;
-use crate::patch::share_bar;
 use crate::style::Paint;
 use crate::table::{Cell, Column, Table};
-use crate::text::{count, printable, printable_path, size};
+use crate::text::{bar, count, printable, printable_path, size};
 use crate::time::{age, now_ms};
 use crate::world::World;
+
+/// Length of the longest bar in a list.
+const BAR_COLUMNS: usize = 10;
 
 /// Options of `stats`.
 #[derive(Debug, clap::Args)]
@@ -125,7 +127,7 @@ fn savings(stats: &StoreStats) -> Table {
 fn disk(disk: &DiskStats, with_bars: bool) -> Table {
     let mut table = Table::new(&[("", Column::Left), ("SIZE", Column::Right), ("", Column::Left)]);
     let mut row = |name: &str, bytes: u64| {
-        let bar = if with_bars { share_bar(bytes, disk.total_bytes) } else { String::new() };
+        let bar = if with_bars { bar(bytes, disk.total_bytes, 2 * BAR_COLUMNS) } else { String::new() };
         table.row(vec![name.into(), size(bytes).into(), Cell::painted(bar, Paint::hunk)]);
     };
     row(&format!("segments ({})", disk.segments), disk.segment_bytes);
@@ -157,7 +159,7 @@ fn sessions(all: &[SessionStats], top: usize, with_bars: bool) -> Table {
     let most = all.iter().map(|session| session.stored_bytes).max().unwrap_or(0);
     let now = now_ms();
     for session in all.iter().take(top) {
-        let bar = if with_bars { share_bar(session.stored_bytes, most) } else { String::new() };
+        let bar = if with_bars { bar(session.stored_bytes, most, BAR_COLUMNS) } else { String::new() };
         table.row(vec![
             Cell::painted(printable(&session.id), Paint::name),
             age(now, session.last_event_ms).into(),
@@ -183,7 +185,7 @@ fn paths(all: &[PathStats], top: usize, with_bars: bool) -> Table {
     ]);
     let most = all.iter().map(|path| path.stored_bytes).max().unwrap_or(0);
     for path in all.iter().take(top) {
-        let bar = if with_bars { share_bar(path.stored_bytes, most) } else { String::new() };
+        let bar = if with_bars { bar(path.stored_bytes, most, BAR_COLUMNS) } else { String::new() };
         table.row(vec![
             path.versions.to_string().into(),
             size(path.version_bytes).into(),
