@@ -106,7 +106,7 @@ export interface PlanFile {
 	display: string;
 	action: FileAction;
 	/** For `skip`. */
-	reason?: SkipReason | "not-captured" | "purged" | "no-pre-image" | "missing-content";
+	reason?: SkipReason | "not-captured" | "purged" | "no-pre-image" | "missing-content" | "changed-by-hand";
 	added: number;
 	removed: number;
 	binary: boolean;
@@ -121,7 +121,7 @@ export interface PlanSummary {
 	planId: number;
 	/** The point whose state is planned; undefined when originals alone are used. */
 	pointId?: string;
-	/** Files that would be written, created, deleted or get another mode. */
+	/** Files that would be written, created, deleted or get another mode, and those that are skipped, with the reason. */
 	files: PlanFile[];
 	changed: number;
 	added: number;

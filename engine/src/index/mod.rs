@@ -184,6 +184,8 @@ impl Index {
                 .open_database(&builder(), path, true)
                 .map_err(|error| db_error("create the index", error).at(path))?;
             let new = NewIndex(database);
+            // Tables come into being with the first write transaction, and whoever reads next expects all of them.
+            new.write(|_| Ok(()))?;
             let value = fill(&new)?;
             new.0.close().map_err(|error| db_error("close the index", error).at(path))?;
             Ok(value)

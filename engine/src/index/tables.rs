@@ -85,6 +85,9 @@ fn bad_row(table: &str, source: impl Into<Box<dyn std::error::Error + Send + Syn
 pub(crate) fn db_error(action: &str, error: impl Into<redb::Error>) -> Error {
     let error = error.into();
     match error {
+        redb::Error::Io(source) if source.kind() == std::io::ErrorKind::TimedOut => {
+            Error::new(ErrorKind::LockTimeout, action.to_owned()).cause("another process is in a transaction")
+        }
         // A file that is too short or is no database says so in the words of the operating system.
         redb::Error::Io(source)
             if matches!(source.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData) =>

@@ -3,6 +3,7 @@
 //! Two views: paths of the store's own directory, which nobody else may write to ([`Io`], [`File`]), and directories of
 //! a workspace, walked component by component without following symbolic links ([`Dir`]).
 
+mod patient;
 mod real;
 mod stream;
 

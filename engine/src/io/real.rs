@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, Dir as RawDir, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW};
 
+use super::patient::PatientBackend;
 use super::{Dir, File, FileKind, Io, LockMode, Open, Stat};
 
 /// The operating system itself.
@@ -338,12 +339,12 @@ impl Io for RealIo {
         path: &Path,
         create: bool,
     ) -> Result<redb::Database, redb::DatabaseError> {
-        if create {
-            let file = fs::OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
-            builder.create_with_backend(redb::backends::FileBackend::new(file)?)
-        } else {
-            builder.open(path)
+        let file = fs::OpenOptions::new().read(true).write(true).create_new(create).mode(0o600).open(path)?;
+        // redb makes a new database of an empty file; an index that is empty is a damaged one.
+        if !create && file.metadata()?.len() == 0 {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
+        builder.create_with_backend(PatientBackend(redb::backends::FileBackend::new(file)?))
     }
 
     fn open_database_read_only(
@@ -351,7 +352,8 @@ impl Io for RealIo {
         builder: &redb::Builder,
         path: &Path,
     ) -> Result<redb::ReadOnlyDatabase, redb::DatabaseError> {
-        builder.open_read_only(path)
+        let file = fs::File::open(path)?;
+        builder.open_read_only_with_backend(PatientBackend(redb::backends::FileBackend::new(file)?))
     }
 
     fn free_bytes(&self, path: &Path) -> io::Result<u64> {

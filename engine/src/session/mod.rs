@@ -128,6 +128,8 @@ impl Store {
                 .at(&options.cwd)
                 .cause("the working directory is not absolute"));
         }
+        // Before anything is written: a bad pattern must not leave a session behind.
+        let excludes = Excludes::new(&options.exclude, &options.cwd)?;
         let alive_path = alive_path(&inner.path, &options.id);
         let alive = Lock::wait(&inner.io, &alive_path, LockMode::Shared, inner.deadline())?;
         let created = match inner.read(|rows| rows.session(&options.id))? {
@@ -158,7 +160,7 @@ impl Store {
             inner: Arc::clone(inner),
             id: options.id.clone(),
             cwd: options.cwd.clone(),
-            excludes: Excludes::new(&options.exclude, &options.cwd)?,
+            excludes,
             max_file_bytes: options.max_file_bytes,
             created,
             state: Mutex::default(),

@@ -334,7 +334,29 @@ fn a_store_in_the_workspace_is_refused_under_any_name() {
         let error = Store::open(&path, &options).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StoreInWorkspace, "{}", path.display());
     }
+    let around = world.cwd.parent().unwrap().join("missing/../work/store");
+    assert_eq!(Store::open(&around, &options).unwrap_err().kind(), ErrorKind::BadArgument);
     assert_eq!(fs::read_dir(&world.cwd).unwrap().count(), 0);
+}
+
+#[test]
+fn a_bad_pattern_leaves_no_session_behind() {
+    let world = World::new();
+    let options =
+        SessionOptions { id: "bad".into(), cwd: world.cwd.clone(), exclude: vec!["a[".into()], max_file_bytes: 0 };
+    assert_eq!(world.store.open_session(&options).unwrap_err().kind(), ErrorKind::BadArgument);
+    assert!(!world.store.has_session("bad").unwrap());
+}
+
+#[test]
+fn an_index_that_was_emptied_is_damaged_and_not_begun_anew() {
+    let world = World::new();
+    world.store.close().unwrap();
+    let index = world.store_path.join("index.redb");
+    fs::write(&index, b"").unwrap();
+    let error = Store::open(&world.store_path, &StoreOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::IndexDamaged);
+    assert_eq!(fs::metadata(&index).unwrap().len(), 0);
 }
 
 #[test]

@@ -84,6 +84,13 @@ fn refuse_inside(io: &Arc<dyn Io>, path: &Path, workspace: &Path) -> Result<()> 
             Err(error) => return Err(Error::io("resolve the store's path", existing, error)),
         }
     };
+    // What is missing will be made by its letters, so it must not lead somewhere else.
+    let missing = path.strip_prefix(existing).unwrap_or(path);
+    if missing.components().any(|component| component == std::path::Component::ParentDir) {
+        return Err(Error::new(ErrorKind::BadArgument, "open the store")
+            .at(path)
+            .cause("'..' follows a directory that does not exist"));
+    }
     for ancestor in resolved.ancestors() {
         let stat = io.stat(ancestor).context("look at", ancestor)?;
         if stat.identity() == inside {

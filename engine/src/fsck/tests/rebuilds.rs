@@ -34,6 +34,15 @@ fn state(world: &World) -> State {
 }
 
 #[test]
+fn the_index_of_a_store_without_history_is_rebuilt_too() {
+    let world = World::new();
+    let before = state(&world);
+    fs::remove_file(world.store.join("index.redb")).unwrap();
+    assert_eq!(world.rebuild().losses, Vec::<String>::new());
+    assert_same(&state(&world), &before, "an empty store");
+}
+
+#[test]
 fn a_rebuilt_index_equals_the_one_that_was_whatever_happened() {
     rebuild_histories(0..6);
 }
