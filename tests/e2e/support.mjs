@@ -16,7 +16,7 @@ export const NEVER_MIND = { select: /^Never mind$/ };
 
 /** A sandbox whose pi has the plugin. `candyUndo` are the plugin's settings; texts are English unless it says otherwise. */
 export async function candySandbox(t, { candyUndo = {}, settings = {}, ...options } = {}) {
-	if (!existsSync(addon)) throw new Error(`${addon} is missing: build it first (cargo xtask plugin)`);
+	if (!existsSync(addon)) throw new Error(`${addon} is missing: build it first (cargo xtask addon)`);
 	const sandbox = await createSandbox({
 		extensions: [extension],
 		...options,

@@ -142,7 +142,7 @@ impl Check<'_> {
                 match error.kind() {
                     ErrorKind::LockTimeout => return Err(error),
                     ErrorKind::IndexMissing => self.needs_rebuild(FindingKind::IndexMissing, error.to_string()),
-                    ErrorKind::Permission => {
+                    ErrorKind::Permission | ErrorKind::ReadOnly => {
                         self.add(Finding::new(FindingKind::NotChecked, error.to_string()).at(self.index.path()));
                     }
                     _ => self.needs_rebuild(FindingKind::IndexDamaged, error.to_string()),

@@ -12,7 +12,7 @@ use crate::id::Id;
 use crate::index::rows::{ObjectKind, ObjectRow, Place, SegmentRow};
 use crate::index::tables::{Rows, RowsExt as _};
 use crate::io::{File, Io, bytes_path};
-use crate::limits::{BLOB_BYTES_MAX, FRAME_BATCH_BYTES};
+use crate::limits::BLOB_BYTES_MAX;
 use crate::object::encode::{Form, encode_full};
 use crate::object::large;
 use crate::object::read::ObjectReader;
@@ -20,6 +20,9 @@ use crate::segment::record::{Encoding, KIND_BLOB, KIND_NODE, Record};
 use crate::segment::writer::SegmentWriter;
 use crate::store::OwnSegment;
 use crate::workspace::{Capture, capture};
+
+/// Frames written before they are synced together.
+const UNSYNCED_MAX: usize = 1_000;
 
 /// Writes objects to segments of its own and keeps their rows.
 pub(super) struct Healer<'a> {
@@ -108,7 +111,7 @@ impl<'a> Healer<'a> {
         row.raw_len = bytes.len() as u64;
         row.chain_bytes = row.raw_len;
         self.inventory.objects.insert(hash, row);
-        if self.unsynced.len() * 64 >= FRAME_BATCH_BYTES {
+        if self.unsynced.len() >= UNSYNCED_MAX {
             self.sync()?;
         }
         Ok(())

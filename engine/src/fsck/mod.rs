@@ -142,7 +142,7 @@ pub fn check_path(io: Arc<dyn Io>, path: &Path, options: &FsckOptions) -> Result
     let path = layout::find(&io, path)?;
     let gc_lock = if options.read_only { None } else { take_gc_lock(&io, &path, options.lock_wait) };
     let place = Place { io, path, gc_lock };
-    let index = Index::new(Arc::clone(&place.io), &place.path);
+    let index = Index::with_access(Arc::clone(&place.io), &place.path, options.read_only);
     let mut checked = check::check(&place, &index, options)?;
     for _ in 1..RUNS_MAX {
         // A collection that ran meanwhile may have moved what the picture of the index still names.

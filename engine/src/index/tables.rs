@@ -85,6 +85,10 @@ fn bad_row(table: &str, source: impl Into<Box<dyn std::error::Error + Send + Syn
 pub(crate) fn db_error(action: &str, error: impl Into<redb::Error>) -> Error {
     let error = error.into();
     match error {
+        // Only a handle that must not write is refused for this.
+        redb::Error::RepairAborted => Error::new(ErrorKind::ReadOnly, action.to_owned())
+            .cause("a process was killed while it used the index, and what it left must be settled by a writer")
+            .with_hint("run any command without --read-only once, for instance `candy-store log`"),
         redb::Error::Io(source) if source.kind() == std::io::ErrorKind::TimedOut => {
             Error::new(ErrorKind::LockTimeout, action.to_owned()).cause("another process is in a transaction")
         }

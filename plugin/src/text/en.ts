@@ -151,7 +151,7 @@ export const en = {
 	"off.starting": "it is still starting; try again in a moment.",
 	"off.noAddon":
 		"its native part does not load on this machine ({reason}). Reinstall the package, or build it from source with " +
-		"`cargo xtask plugin`.",
+		"`cargo xtask addon`.",
 	"on.again": "the history store works again; edits are recorded from here on.",
 
 	"notice.prefix": "candy-undo: {text}",

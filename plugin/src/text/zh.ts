@@ -126,7 +126,7 @@ export const zh = {
 	"off.disabled": "设置中已关闭（candyUndo.enabled）。",
 	"off.noUi": "/undo 和 /redo 只能在终端界面或 RPC 模式下使用，未做任何改动。",
 	"off.starting": "仍在启动，请稍后再试。",
-	"off.noAddon": "本机无法加载原生模块（{reason}）。请重新安装，或用 `cargo xtask plugin` 从源码构建。",
+	"off.noAddon": "本机无法加载原生模块（{reason}）。请重新安装，或用 `cargo xtask addon` 从源码构建。",
 	"on.again": "历史存储已恢复可用，从现在起继续记录。",
 
 	"notice.prefix": "candy-undo：{text}",
