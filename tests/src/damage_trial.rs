@@ -16,9 +16,9 @@ pub enum Verdict {
     /// The check did not, and everything there is can still be seen: the damaged bytes are of no use to anybody. Only
     /// lock files and the index have such bytes (its free pages); in any other file every damage must be found.
     Slack,
-    /// The check did not, and something is missing.
+    /// The check did not, and something is missing or told wrongly.
     Missed,
-    /// Something else was returned than what had been stored.
+    /// Other bytes were returned than what had been stored.
     Wrong,
 }
 
@@ -78,16 +78,15 @@ impl Trials {
         damage.apply(&self.copy)?;
         let found = verify::all_findings(&self.copy, true);
         let (seen, _) = inventory::take(&self.copy);
-        let wrong = inventory::wrong_answers(&self.truth, &seen);
-        if let Some(first) = wrong.first() {
+        if let Some(first) = inventory::wrong_bytes(&self.truth, &seen).first() {
             return Ok((Verdict::Wrong, format!("{damage}: {first}; found: {found:?}")));
         }
-        let missing: Vec<&String> = self.truth.keys().filter(|place| !seen.contains_key(*place)).collect();
-        Ok(match (found.first(), missing.first()) {
+        let different = inventory::differences(&self.truth, &seen);
+        Ok(match (found.first(), different.first()) {
             (Some(first), _) => (Verdict::Found, format!("{damage}: {first}")),
             (None, None) if has_slack(damage.file()) => (Verdict::Slack, damage.to_string()),
             (None, None) => (Verdict::Missed, damage.to_string()),
-            (None, Some(first)) => (Verdict::Missed, format!("{damage}: {} missing, {first}", missing.len())),
+            (None, Some(first)) => (Verdict::Missed, format!("{damage}: {} different, {first}", different.len())),
         })
     }
 }

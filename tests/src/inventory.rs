@@ -1,6 +1,6 @@
 //! Everything that can be seen of a store, as a map: two stores that show the same hold the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use candy_store::tree::{Entry, TrackedPath};
@@ -30,13 +30,33 @@ pub fn take(path: &Path) -> (Inventory, Vec<String>) {
     (taker.items, taker.errors)
 }
 
-/// What `seen` shows that `truth` does not: a wrong answer, not merely a missing one.
-pub fn wrong_answers(truth: &Inventory, seen: &Inventory) -> Vec<String> {
-    seen.iter()
-        .filter(|(place, value)| truth.get(*place) != Some(*value))
-        .map(|(place, value)| format!("{place}: shows {value:?} instead of {:?}", truth.get(place)))
-        .collect()
+/// Places at which `seen` shows other bytes than `truth`: the same path of the same point with another content, or a
+/// content that was never stored. That the engine must never do, whatever the damage.
+///
+/// What a damaged index says *about* contents (a time, a session's name) may be wrong until a check finds it, see
+/// [`differences`].
+pub fn wrong_bytes(truth: &Inventory, seen: &Inventory) -> Vec<String> {
+    let contents = |inventory: &Inventory| -> Vec<(String, String)> {
+        let of_bytes = inventory.iter().filter(|(place, _)| place.starts_with(BYTES));
+        of_bytes.map(|(place, value)| (place.clone(), value.clone())).collect()
+    };
+    let stored: HashSet<String> = contents(truth).into_iter().map(|(_, value)| value).collect();
+    let wrong = |(place, value): &(String, String)| match truth.get(place) {
+        Some(wanted) => value != wanted,
+        None => !stored.contains(value),
+    };
+    contents(seen).into_iter().filter(wrong).map(|(place, value)| format!("{place} shows {value}")).collect()
 }
+
+/// Everything that `seen` lacks, has too much, or tells otherwise than `truth`.
+pub fn differences(truth: &Inventory, seen: &Inventory) -> Vec<String> {
+    let lacking = truth.iter().filter(|(place, value)| seen.get(*place) != Some(*value));
+    let surplus = seen.iter().filter(|(place, _)| !truth.contains_key(*place));
+    lacking.chain(surplus).map(|(place, value)| format!("{place}: {value}")).collect()
+}
+
+/// Begins the name of a place whose value is the hash of bytes that were read.
+const BYTES: &str = "bytes of ";
 
 struct Taker {
     items: Inventory,
@@ -79,7 +99,8 @@ impl Taker {
             );
             self.items.insert(place.clone(), about);
             match store.entries(point.roots) {
-                Ok(entries) => self.entries(store, &place, &entries),
+                // Ids are unique in the store, so that a point is the same one wherever it is listed.
+                Ok(entries) => self.entries(store, &format!("point {}", point.id), &entries),
                 Err(error) => self.errors.push(format!("{place}: {error}")),
             }
         }
@@ -98,7 +119,7 @@ impl Taker {
             let about = format!("{:?} {:?} {:?} {}", item.kind, item.point, item.old_leaf, item.created_ms);
             self.items.insert(place.clone(), about);
             match store.entries(item.roots) {
-                Ok(entries) => self.entries(store, &place, &entries),
+                Ok(entries) => self.entries(store, &format!("redo {session} {:?}", item.point), &entries),
                 Err(error) => self.errors.push(format!("{place}: {error}")),
             }
         }
@@ -111,8 +132,10 @@ impl Taker {
             // An entry that a repair turned into "lost" shows no bytes: nothing to compare.
             match self.contents.of(store, entry) {
                 Ok(content) => {
-                    let mode = if let Entry::File { mode, .. } = entry { *mode } else { 0 };
-                    self.items.insert(place, format!("{content} {mode:o}"));
+                    if let Entry::File { mode, .. } = entry {
+                        self.items.insert(format!("mode of {place}"), format!("{mode:o}"));
+                    }
+                    self.items.insert(format!("{BYTES}{place}"), content.to_string());
                 }
                 Err(error) => self.errors.push(format!("{place}: {error}")),
             }

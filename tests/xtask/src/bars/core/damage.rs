@@ -34,9 +34,12 @@ pub(crate) fn measure() -> Result<Vec<Line>, Failure> {
     let tally = damage(&scratch)?;
     let tried = format!("{} found, {} in slack, of {DAMAGES}", tally.found, tally.slack);
     let rebuilt = rebuild(&store)?;
+    if tally.missed + tally.wrong + tally.died + rebuilt.0 > 0 {
+        eprintln!("   the stores are in {}", scratch.keep().display());
+    }
     Ok(vec![
         Line::none("damages that fsck --read-data did not find", tally.missed, &tried),
-        Line::none("wrong answers from a damaged store", tally.wrong, &format!("of {DAMAGES} stores")),
+        Line::none("wrong bytes from a damaged store", tally.wrong, &format!("of {DAMAGES} stores")),
         Line::none("panics, aborts and hangs", tally.died, &format!("of {DAMAGES} stores")),
         Line::none("lost with the index, after the rebuild", rebuilt.0, &format!("of {} things", rebuilt.1)),
     ])
@@ -47,9 +50,10 @@ fn damage(scratch: &Scratch) -> Result<Tally, Failure> {
     let mut tally = Tally::default();
     let mut next = 0;
     while next < DAMAGES {
+        let copy = format!("copy{next}");
         let work = Worker::Damage {
             store: scratch.join("store"),
-            copy: scratch.join(&format!("copy{next}")),
+            copy: scratch.join(&copy),
             seed: SEED,
             numbers: next..DAMAGES,
         };
@@ -71,7 +75,8 @@ fn damage(scratch: &Scratch) -> Result<Tally, Failure> {
         }
         let ended = process.kill()?;
         if next < DAMAGES {
-            eprintln!("   damage {next} of seed {SEED}: the process ended with {}", ended.status);
+            // The next process makes a copy of its own: this one stays as it killed its checker.
+            eprintln!("   damage {next}: the process ended with {}, its store is {copy}", ended.status);
             tally.died += 1;
             next += 1;
         }
@@ -84,8 +89,7 @@ fn rebuild(store: &std::path::Path) -> Result<(usize, usize), Failure> {
     let (before, _) = inventory::take(store);
     let complaints = verify::lose_and_rebuild_index(store);
     let (after, _) = inventory::take(store);
-    let lost = before.iter().filter(|(place, value)| after.get(*place) != Some(*value));
-    let mut lines: Vec<String> = lost.map(|(place, _)| format!("lost: {place}")).collect();
+    let mut lines = inventory::differences(&before, &after);
     lines.extend(complaints);
     lines.extend(verify::findings(store, true));
     lines.iter().take(10).for_each(|line| eprintln!("   {line}"));
