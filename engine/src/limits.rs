@@ -20,8 +20,9 @@ pub const FRAME_INSIDE_LOCK_MAX: usize = 1 << 20;
 /// Target size of one frame of a batch.
 pub const FRAME_BATCH_BYTES: usize = 8 << 20;
 
-/// Longest chain of deltas. A step costs about 0.01 ms for a 25 KB source file (engine design, section 4).
-pub const DELTA_DEPTH_MAX: u8 = 64;
+/// Longest chain of deltas. A step of a cold read costs 0.02 to 0.04 ms for a 25 KB source file; a read must stay below
+/// 2 ms.
+pub const DELTA_DEPTH_MAX: u8 = 40;
 
 /// Longest sum of raw sizes along a chain of deltas: what a read has to decompress.
 pub const DELTA_CHAIN_BYTES_MAX: u64 = 64 << 20;
@@ -46,6 +47,9 @@ pub const LINK_TARGET_BYTES_MAX: usize = 4096;
 
 /// A tree node is cut behind a path whose hash is a multiple of this: nodes have this many entries on average.
 pub const NODE_FANOUT: u32 = 32;
+
+/// A manifest of up to this many entries is one node: two levels would cost a node more for each point.
+pub const NODE_SINGLE_MAX: usize = 128;
 
 /// Most entries of one tree node.
 pub const NODE_ENTRIES_MAX: usize = 256;

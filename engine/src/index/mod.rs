@@ -12,6 +12,7 @@ pub(crate) mod tables;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use redb::{ConcurrencyMode, Database, ReadOnlyDatabase, ReadableDatabase as _, TransactionError};
@@ -30,6 +31,10 @@ pub(crate) const INDEX_FILE: &str = "index.redb";
 /// Below this a smaller index is not worth the time.
 const COMPACT_BYTES_MIN: u64 = 2 << 20;
 
+/// Sizes at which closing compacts what was written to: below it there is nothing to gain, above it takes too long.
+const COMPACT_AT_CLOSE_MIN: u64 = 512 << 10;
+const COMPACT_AT_CLOSE_MAX: u64 = 16 << 20;
+
 /// The open index.
 #[derive(Debug)]
 pub(crate) struct Index {
@@ -41,6 +46,8 @@ pub(crate) struct Index {
     exclusive: Option<Lock>,
     /// Opening for writing changes the file, even if nothing is written: recovery marks come and go.
     read_only: bool,
+    /// Whether this handle committed anything: only then closing may tidy up.
+    wrote: AtomicBool,
 }
 
 #[derive(Clone, Debug)]
@@ -73,6 +80,13 @@ impl Handle {
     }
 }
 
+impl Drop for Index {
+    fn drop(&mut self) {
+        // Closing a damaged database can panic: only `close` catches that.
+        let _ = self.close();
+    }
+}
+
 /// A database builder with the settings that every opener of one file must share.
 pub(crate) fn builder() -> redb::Builder {
     let mut builder = Database::builder();
@@ -92,17 +106,17 @@ pub(crate) fn guarded<T>(action: &str, call: impl FnOnce() -> Result<T>) -> Resu
     })
 }
 
-/// Whether less than half of a file of `size` bytes is in use.
-fn is_mostly_free(database: &Database, size: u64) -> Result<bool> {
+/// Bytes of the file that are in use; `None` while another process is in a transaction.
+fn used_bytes(database: &Database) -> Result<Option<u64>> {
     let fail = |error: redb::Error| db_error("look at the index", error);
     let txn = match database.try_begin_write() {
         Ok(txn) => txn,
-        Err(TransactionError::WouldBlock) => return Ok(false),
+        Err(TransactionError::WouldBlock) => return Ok(None),
         Err(error) => return Err(fail(error.into())),
     };
     let stats = txn.stats().map_err(|error| fail(error.into()))?;
     txn.abort().map_err(|error| fail(error.into()))?;
-    Ok(stats.allocated_pages().saturating_mul(stats.page_size() as u64).saturating_mul(2) < size)
+    Ok(Some(stats.allocated_pages().saturating_mul(stats.page_size() as u64)))
 }
 
 /// An index in the making, which nobody else knows of yet.
@@ -137,6 +151,7 @@ impl Index {
     pub(crate) fn with_access(io: Arc<dyn Io>, store: &Path, read_only: bool) -> Self {
         Self {
             read_only,
+            wrote: AtomicBool::new(false),
             io,
             path: store.join(INDEX_FILE),
             lock_path: store.join("locks").join("index"),
@@ -147,7 +162,9 @@ impl Index {
 
     /// A handle for one that keeps everybody else out: `lock` is `locks/index`, held exclusively.
     pub(crate) fn with_exclusive_lock(io: Arc<dyn Io>, store: &Path, lock: Lock) -> Self {
-        Self { exclusive: Some(lock), ..Self::new(io, store) }
+        let mut index = Self::new(io, store);
+        index.exclusive = Some(lock);
+        index
     }
 
     fn lock_open(&self) -> MutexGuard<'_, Option<OpenIndex>> {
@@ -205,7 +222,12 @@ impl Index {
         if let Some(current) = open.as_ref().filter(|current| current.identity == stat.identity()) {
             return Ok(current.database.clone());
         }
-        *open = None;
+        if let Some(outdated) = open.take() {
+            guarded("close the index", || {
+                drop(outdated);
+                Ok(())
+            })?;
+        }
         let handle = guarded("open the index", || {
             let opened = if self.read_only {
                 let opened = self.io.open_database_read_only(&builder(), &self.path);
@@ -278,6 +300,7 @@ impl Index {
             match result {
                 Ok(Some(value)) => {
                     txn.commit().map_err(|error| db_error("commit to the index", error).at(&self.path))?;
+                    self.wrote.store(true, Ordering::Relaxed);
                     Ok(Some(value))
                 }
                 Ok(None) => {
@@ -295,6 +318,10 @@ impl Index {
 
     /// Closes the handle, so that nothing has to be repaired at the next open.
     pub(crate) fn close(&self) -> Result<()> {
+        if self.wrote.swap(false, Ordering::Relaxed) {
+            // Best effort: an index with holes is as good as one without.
+            let _ = self.compact_if(Self::is_worth_it_at_close);
+        }
         let Some(open) = self.lock_open().take() else { return Ok(()) };
         let Handle::Writable(database) = open.database else { return Ok(()) };
         match Arc::try_unwrap(database) {
@@ -308,6 +335,16 @@ impl Index {
 
     /// Gives unused space of the file back, where no other process is in the way.
     pub(crate) fn compact(&self) -> Result<()> {
+        self.compact_if(|size, used| size >= COMPACT_BYTES_MIN && used * 2 < size)
+    }
+
+    /// Small files are compacted in some milliseconds; a large one is left to the collection, so that nobody waits.
+    fn is_worth_it_at_close(size: u64, used: u64) -> bool {
+        (COMPACT_AT_CLOSE_MIN..COMPACT_AT_CLOSE_MAX).contains(&size) && used + used / 4 < size
+    }
+
+    /// Compacts if `is_worth_it` says so of the file's length and the bytes in use.
+    fn compact_if(&self, is_worth_it: fn(u64, u64) -> bool) -> Result<()> {
         let _lock = match &self.exclusive {
             Some(_) => None,
             None => match Lock::try_new(&self.io, &self.lock_path, LockMode::Exclusive)? {
@@ -320,7 +357,8 @@ impl Index {
         let Handle::Writable(database) = &mut current.database else { return Ok(()) };
         let Some(database) = Arc::get_mut(database) else { return Ok(()) };
         let size = self.io.stat(&self.path).context("look at the index", &self.path)?.size;
-        if size < COMPACT_BYTES_MIN || !guarded("look at the index", || is_mostly_free(database, size))? {
+        let Some(used) = guarded("look at the index", || used_bytes(database))? else { return Ok(()) };
+        if !is_worth_it(size, used) {
             return Ok(());
         }
         guarded("compact the index", || match database.compact() {

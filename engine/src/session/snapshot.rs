@@ -26,6 +26,9 @@ use crate::workspace::stat_fingerprint;
 /// Files captured before what is pending is written: bounds memory.
 const CAPTURE_CHUNK: usize = 512;
 
+/// How often a point is tried when collections of other processes come in between.
+const TRIES: u32 = 4;
+
 /// What point to take.
 #[derive(Clone, Debug)]
 pub struct SnapshotRequest {
@@ -97,18 +100,23 @@ impl Session {
     /// The same; the cap leaves `kept` alone, for instance the point that is about to be restored.
     pub(super) fn snapshot_keeping(&self, request: &SnapshotRequest, kept: Option<Id>) -> Result<SnapshotOutcome> {
         let mut state = self.lock_state();
-        match self.try_snapshot(&mut state, request, kept) {
-            // What the handle remembered was no longer true, for instance because the last point was dropped and
-            // collected by another process: look at everything again.
-            Err(error) if matches!(error.kind(), ErrorKind::Conflict | ErrorKind::ObjectMissing) => {
-                state.manifest = Some(Manifest::default());
-                for tracked in state.tracked.values_mut() {
-                    tracked.seen = None;
+        let mut tries = 1;
+        loop {
+            match self.try_snapshot(&mut state, request, kept) {
+                // What the handle remembered was no longer true, for instance because the last point was dropped and
+                // collected by another process: look at everything again.
+                Err(error)
+                    if tries < TRIES && matches!(error.kind(), ErrorKind::Conflict | ErrorKind::ObjectMissing) =>
+                {
+                    tries += 1;
+                    state.manifest = Some(Manifest::default());
+                    for tracked in state.tracked.values_mut() {
+                        tracked.seen = None;
+                    }
+                    self.inner.reader.cache().clear();
                 }
-                self.inner.reader.cache().clear();
-                self.try_snapshot(&mut state, request, kept)
+                result => return result,
             }
-            result => result,
         }
     }
 

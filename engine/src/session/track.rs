@@ -10,7 +10,7 @@ use crate::io::{FileKind, Stat, is_absent};
 use crate::journal::Change;
 use crate::limits::BLOB_BYTES_MAX;
 use crate::object::large;
-use crate::object::pending::{Base, Pending, PendingObject};
+use crate::object::pending::{Pending, PendingObject};
 use crate::session::{Seen, Session, State, Tracked};
 use crate::store::Inner;
 use crate::tree::{Entry, NameError, Reason, TrackedPath};
@@ -241,7 +241,11 @@ impl Session {
         if let Entry::NotCaptured { reason } = captured.entry {
             return skipped(reason, captured.detail);
         }
-        self.add_bytes(&mut pending, &captured, None)?;
+        // Always: a look at what the store has already would be outdated if a collection came in between.
+        if let (Some(bytes), Some(content)) = (&captured.bytes, captured.entry.content()) {
+            debug_assert!(bytes.len() as u64 <= BLOB_BYTES_MAX);
+            pending.add(PendingObject::blob(content, Arc::clone(bytes), None));
+        }
         let paths = vec![(key.clone(), captured.entry.clone())];
         let changes = vec![Change::Tracked { session: self.id.clone(), paths }];
         let known = state.revision;
@@ -255,16 +259,6 @@ impl Session {
             .tracked
             .insert(key, Tracked { original: captured.entry.clone(), seen: Some(captured.seen()), note: None });
         Ok(outcome(Tracking::Tracked(captured.entry)))
-    }
-
-    /// Adds the bytes of a capture, encoded, unless the store has them.
-    fn add_bytes(&self, pending: &mut Pending, captured: &Captured, base: Option<&Base>) -> Result<()> {
-        let (Some(bytes), Some(content)) = (&captured.bytes, captured.entry.content()) else { return Ok(()) };
-        debug_assert!(bytes.len() as u64 <= BLOB_BYTES_MAX);
-        if !self.inner.read(|rows| crate::index::tables::RowsExt::has_bytes(rows, content))? {
-            pending.add(PendingObject::blob(content, Arc::clone(bytes), base));
-        }
-        Ok(())
     }
 
     /// Remembers what was just stored: the bases of the next deltas.

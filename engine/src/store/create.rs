@@ -56,7 +56,13 @@ pub(super) fn open_or_create(io: &Arc<dyn Io>, path: &Path, options: &StoreOptio
     if let Some(format) = format::read(io, &path)? {
         return Ok((path, format, false));
     }
-    refuse_lost_format(io, &path)?;
+    if let Err(error) = refuse_lost_format(io, &path) {
+        // Another process may have made the store since the look above.
+        return match format::read(io, &path)? {
+            Some(format) => Ok((path, format, false)),
+            None => Err(error),
+        };
+    }
     if !options.create || options.read_only {
         return Err(no_store(&path));
     }

@@ -4,7 +4,7 @@
 //! of a file moves no boundary. The idea of cutting a sorted list by content is that of prolly trees (noms, dolt).
 
 use crate::hash::Hash;
-use crate::limits::{NODE_ENTRIES_MAX, NODE_FANOUT};
+use crate::limits::{NODE_ENTRIES_MAX, NODE_FANOUT, NODE_SINGLE_MAX};
 use crate::tree::entry::Entry;
 use crate::tree::node::{Child, Node, encode_leaf};
 use crate::tree::path::ManifestPath;
@@ -65,7 +65,12 @@ pub(crate) fn build(entries: &[(ManifestPath, Entry)]) -> Built {
         nodes.push(BuiltNode { hash, bytes, level, first: first.clone() });
         Child { first: first.clone(), entries, hash }
     };
-    let mut row: Vec<Child> = cut(entries, 0, |(path, _)| path)
+    let leaves = match entries.len() {
+        0 => vec![],
+        1..=NODE_SINGLE_MAX => vec![entries],
+        _ => cut(entries, 0, |(path, _)| path),
+    };
+    let mut row: Vec<Child> = leaves
         .into_iter()
         .map(|part| {
             let bytes = encode_leaf(part.iter().map(|(path, entry)| (path, entry)));
