@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::error::Result;
 use crate::hash::Hash;
 use crate::index::tables::Rows;
-use crate::object::pending::{Base, Pending};
+use crate::object::pending::Pending;
 use crate::store::Inner;
 use crate::tree::{Built, Entry, ManifestPath, Node, NodeSource, Roots, TrackedPath, build, walk};
 
@@ -86,10 +86,7 @@ impl Manifest {
             let place = (absolute, node.level, node.first);
             if !before.nodes.contains(&node.hash) {
                 // A base that cannot be read only costs the delta.
-                let base = before
-                    .places
-                    .get(&place)
-                    .and_then(|hash| inner.read_object(*hash).ok().map(|bytes| Base { hash: *hash, bytes }));
+                let base = before.places.get(&place).and_then(|hash| inner.delta_base(*hash).ok());
                 pending.add_node(node.hash, node.bytes, base.as_ref());
             }
             self.places.insert(place, node.hash);

@@ -20,9 +20,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exclude::Excludes;
 use crate::hash::hex_encode;
 use crate::id::Id;
-use crate::index::keys;
 use crate::index::rows::SessionRow;
-use crate::index::tables::{Logical, Rows, RowsExt as _, Tables};
+use crate::index::tables::{Rows, RowsExt as _, Tables};
 use crate::io::{LockMode, Stat, bytes_path, path_bytes};
 use crate::journal::Change;
 use crate::limits::SESSION_ID_BYTES_MAX;
@@ -59,8 +58,6 @@ struct Tracked {
     original: Entry,
     /// What the last capture saw.
     seen: Option<Seen>,
-    /// What the agent left behind at its last edit.
-    note: Option<Entry>,
 }
 
 /// A capture and what it takes to believe that the file is still the same.
@@ -217,24 +214,15 @@ impl Session {
                 return Ok((row, None));
             }
             let originals = rows.originals(&row)?;
-            let mut notes = BTreeMap::new();
-            let prefix = keys::session_prefix(&self.id);
-            rows.scan::<Entry>(Logical::Notes, &prefix, &mut |key, entry| {
-                if let Some(path) = TrackedPath::from_key(&key[prefix.len()..]) {
-                    notes.insert(path, entry);
-                }
-                Ok(())
-            })?;
-            Ok((row, Some((originals, notes))))
+            Ok((row, Some(originals)))
         })?;
-        if let Some((originals, mut notes)) = fresh {
+        if let Some(originals) = fresh {
             let mut before = std::mem::take(&mut state.tracked);
             state.tracked = originals
                 .into_iter()
                 .map(|(path, (_, original))| {
-                    let note = notes.remove(&path);
                     let seen = before.remove(&path).and_then(|tracked| tracked.seen);
-                    (path, Tracked { original, seen, note })
+                    (path, Tracked { original, seen })
                 })
                 .collect();
             state.revision = row.tracked_revision;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::Id;
+use crate::index::keys;
 use crate::index::rows::{PointKind, RestoreRow};
 use crate::index::tables::{Logical, RowsExt as _};
 use crate::journal::Change;
@@ -158,7 +159,7 @@ impl Session {
         let mut state = self.lock_state();
         self.refresh(&mut state)?;
         let manifest = self.inner.read_again_on_damage(|inner, rows| Manifest::read(inner, rows, roots))?;
-        let targets = self.targets(&state, manifest, request);
+        let targets = self.targets(&state, manifest, self.notes()?, request);
         let options = PlanOptions {
             line_counts: request.line_counts,
             protect_manual_edits: request.protect_manual_edits,
@@ -168,19 +169,35 @@ impl Session {
         Ok(state.plans.add(PlanTicket { id: 0, point, fallback, plan }))
     }
 
+    /// What the agent left behind, also in other processes.
+    fn notes(&self) -> Result<BTreeMap<TrackedPath, Entry>> {
+        let prefix = keys::session_prefix(&self.id);
+        self.inner.read(|rows| {
+            let mut notes = BTreeMap::new();
+            rows.scan::<Entry>(Logical::Notes, &prefix, &mut |key, entry| {
+                if let Some(path) = TrackedPath::from_key(&key[prefix.len()..]) {
+                    notes.insert(path, entry);
+                }
+                Ok(())
+            })?;
+            Ok(notes)
+        })
+    }
+
     /// The wanted state of each tracked path: the point's entry, else the state before the first edit. Paths that are
     /// tracked no more stay as they are, whatever the point says: they are not the agent's.
     fn targets(
         &self,
         state: &State,
         mut manifest: Manifest,
+        mut notes: BTreeMap<TrackedPath, Entry>,
         request: &PlanRequest,
     ) -> BTreeMap<TrackedPath, restore::Target> {
         let wanted = |path: &TrackedPath| request.only.is_empty() || request.only.contains(path);
         let mut targets = BTreeMap::new();
         for (path, tracked) in state.tracked.iter().filter(|(path, _)| wanted(path)) {
             let entry = manifest.entries.remove(path).unwrap_or_else(|| tracked.original.clone());
-            targets.insert(path.clone(), restore::Target { entry, note: tracked.note.clone() });
+            targets.insert(path.clone(), restore::Target { entry, note: notes.remove(path) });
         }
         targets
     }
@@ -207,7 +224,6 @@ impl Session {
             (redo_point.id, redo_point.roots),
             &mut |path, entry, pending| self.keep(&mut kept, path, entry, pending),
         )?;
-        self.note_restored(&applied.noted);
         Ok(RestoreReport {
             redo_point,
             restored: applied.restored,
@@ -216,16 +232,6 @@ impl Session {
             failed: applied.failed,
             kept: kept.paths,
         })
-    }
-
-    /// What a restore wrote is not a change by hand.
-    fn note_restored(&self, noted: &[(TrackedPath, Entry)]) {
-        let mut state = self.lock_state();
-        for (path, entry) in noted {
-            if let Some(tracked) = state.tracked.get_mut(path) {
-                tracked.note = Some(entry.clone());
-            }
-        }
     }
 
     /// Keeps bytes that no plan had seen as a point of their own, durable when this returns.
@@ -286,7 +292,6 @@ impl Session {
         let applied = restore::resume(&self.inner, &lock, id, how, &mut |path, entry, pending| {
             self.keep(&mut kept, path, entry, pending)
         })?;
-        self.note_restored(&applied.noted);
         Ok(RestoreReport {
             redo_point,
             restored: applied.restored,

@@ -208,7 +208,7 @@ impl Session {
             match state.tracked.get_mut(&key) {
                 Some(tracked) => tracked.seen = Some(seen),
                 None => {
-                    let tracked = Tracked { original: captured.entry, seen: Some(seen), note: None };
+                    let tracked = Tracked { original: captured.entry, seen: Some(seen) };
                     state.tracked.insert(key, tracked);
                 }
             }
@@ -283,7 +283,7 @@ impl Session {
             .map(|at| {
                 // A base that cannot be read only costs the delta.
                 let hash = chunk[*at].before?;
-                self.inner.read_object(hash).ok().map(|bytes| Base { hash, bytes })
+                self.inner.delta_base(hash).ok()
             })
             .collect();
         let objects: Vec<PendingObject> = self.inner.pool().install(|| {

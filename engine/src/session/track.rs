@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, IoContext as _, Result};
 use crate::hash::Hash;
+use crate::index::keys;
+use crate::index::tables::{Logical, RowsExt as _};
 use crate::io::{FileKind, Stat, is_absent};
 use crate::journal::Change;
 use crate::limits::BLOB_BYTES_MAX;
@@ -255,9 +257,7 @@ impl Session {
         self.keep_bytes(&pending);
         state.revision = revision.unwrap_or(known);
         state.new_paths.insert(key.clone());
-        state
-            .tracked
-            .insert(key, Tracked { original: captured.entry.clone(), seen: Some(captured.seen()), note: None });
+        state.tracked.insert(key, Tracked { original: captured.entry.clone(), seen: Some(captured.seen()) });
         Ok(outcome(Tracking::Tracked(captured.entry)))
     }
 
@@ -279,31 +279,30 @@ impl Session {
         let mut state = self.lock_state();
         self.refresh(&mut state)?;
         let Some(tracked) = state.tracked.get(&key) else { return Ok(()) };
-        let now = self.look(&resolved, tracked)?;
+        let note_key = keys::session_path(&self.id, &key);
+        let note: Option<Entry> = self.inner.read(|rows| rows.get(Logical::Notes, &note_key))?;
+        let now = self.look(&resolved, note.as_ref())?;
         if failed && now == tracked.original && state.new_paths.contains(&key) {
             return self.untrack(&mut state, &key);
         }
-        if tracked.note.as_ref() == Some(&now) {
+        if note.as_ref() == Some(&now) {
             return Ok(());
         }
         // Durable at once: with an older note the agent's own bytes would look like an edit by hand after a crash.
-        let change = Change::Noted { session: self.id.clone(), paths: vec![(key.clone(), now.clone())] };
+        let change = Change::Noted { session: self.id.clone(), paths: vec![(key, now)] };
         self.inner.commit(&mut Pending::default(), |_, _| Ok(Some((vec![change], ()))))?;
-        if let Some(tracked) = state.tracked.get_mut(&key) {
-            tracked.note = Some(now);
-        }
         Ok(())
     }
 
     /// The state of a file, hashed but not stored. Large contents are told by their size alone.
-    fn look(&self, path: &Path, tracked: &Tracked) -> Result<Entry> {
+    fn look(&self, path: &Path, note: Option<&Entry>) -> Result<Entry> {
         Ok(match capture(&*self.inner.io, path, BLOB_BYTES_MAX)? {
             Capture::Absent => Entry::Absent,
             Capture::File { stat, bytes } => {
                 Entry::File { content: Hash::of_blob(&bytes), size: stat.size, mode: stat.mode }
             }
             Capture::NotCaptured { reason, .. } => Entry::NotCaptured { reason },
-            Capture::Large { .. } => tracked.note.clone().unwrap_or(Entry::NotCaptured { reason: Reason::TooLarge }),
+            Capture::Large { .. } => note.cloned().unwrap_or(Entry::NotCaptured { reason: Reason::TooLarge }),
         })
     }
 

@@ -14,7 +14,9 @@ use crate::hash::Hash;
 use crate::index::Index;
 use crate::index::tables::{Rows as _, RowsExt as _, Snapshot};
 use crate::io::{Io, RealIo};
+use crate::limits::DELTA_DEPTH_MAX;
 use crate::lock::Deadline;
+use crate::object::pending::Base;
 use crate::object::read::ObjectReader;
 use crate::segment::writer::SegmentWriter;
 
@@ -245,6 +247,26 @@ impl Inner {
             return Ok(bytes);
         }
         self.read_again_on_damage(|inner, rows| inner.reader.read(rows, hash))
+    }
+
+    /// What a delta of the object after `hash` is best made against: the object itself, or, where its chain may not grow
+    /// any more, the full copy at the chain's end. Forty edits away it still saves more than a new full copy.
+    pub(crate) fn delta_base(&self, hash: Hash) -> Result<Base> {
+        let hash = self.read(|rows| {
+            let row = rows.object(hash)?;
+            if row.as_ref().is_none_or(|row| row.depth < DELTA_DEPTH_MAX) {
+                return Ok(hash);
+            }
+            let mut end = hash;
+            for _ in 0..=DELTA_DEPTH_MAX {
+                match rows.object(end)?.and_then(|row| row.base) {
+                    Some(base) => end = base,
+                    None => break,
+                }
+            }
+            Ok(end)
+        })?;
+        Ok(Base { hash, bytes: self.read_object(hash)? })
     }
 
     /// Streams a content to `out`. After an error `out` may hold bytes that must not be used.
