@@ -340,7 +340,7 @@ impl Index {
 
     /// Small files are compacted in some milliseconds; a large one is left to the collection, so that nobody waits.
     fn is_worth_it_at_close(size: u64, used: u64) -> bool {
-        (COMPACT_AT_CLOSE_MIN..COMPACT_AT_CLOSE_MAX).contains(&size) && used + used / 4 < size
+        (COMPACT_AT_CLOSE_MIN..COMPACT_AT_CLOSE_MAX).contains(&size) && used + used / 16 < size
     }
 
     /// Compacts if `is_worth_it` says so of the file's length and the bytes in use.
