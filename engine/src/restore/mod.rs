@@ -13,11 +13,12 @@ mod step;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::hex_encode;
 use crate::io::{LockMode, path_bytes};
-use crate::lock::Lock;
+use crate::lock::{Backoff, Deadline, Lock};
 use crate::object::pending::Pending;
 use crate::store::Inner;
 use crate::tree::{Entry, TrackedPath};
@@ -103,9 +104,23 @@ pub(crate) fn try_lock_workspace(inner: &Inner, cwd: &Path) -> Result<Option<Res
     Ok(lock.map(|lock| RestoreLock { cwd: cwd.to_path_buf(), _lock: lock }))
 }
 
-/// Takes the lock of a workspace's restores.
+/// Takes the lock of a workspace's restores. Whoever only asks whether a restore was interrupted holds it for a moment,
+/// so it is tried for a while.
 pub(crate) fn lock_workspace(inner: &Inner, cwd: &Path) -> Result<RestoreLock> {
-    try_lock_workspace(inner, cwd)?.ok_or_else(|| {
-        Error::new(ErrorKind::Conflict, "restore").at(cwd).cause("another restore is running in this workspace")
-    })
+    let deadline = Deadline::after(LOCK_WAIT);
+    let mut backoff = Backoff::new();
+    loop {
+        if let Some(lock) = try_lock_workspace(inner, cwd)? {
+            return Ok(lock);
+        }
+        if deadline.passed() {
+            return Err(Error::new(ErrorKind::Conflict, "restore")
+                .at(cwd)
+                .cause("another restore is running in this workspace"));
+        }
+        backoff.sleep();
+    }
 }
+
+/// How long a restore waits for another one in its workspace.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
