@@ -170,8 +170,10 @@ impl KillLoop {
                 rng.within(self.pause_ms_min as usize..=self.pause_ms_max as usize) as u64,
             ));
             let slot = rng.below(self.processes);
-            let (number, victim) = std::mem::replace(&mut running[slot], start(slot)?);
+            // The victim is dead before its successor lives: a slot is never worked in by two at once.
+            let (number, victim) = running.remove(slot);
             let life = Life { slot, number, ended: victim.kill()? };
+            running.insert(slot, start(slot)?);
             kills += usize::from(life.ended.killed);
             after_kill(&life)?;
             // Workers never end by themselves: one that did has met an error, and the loop must not spin on it.
@@ -195,6 +197,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{KillLoop, Worker};
+    use crate::scratch::Scratch;
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
@@ -246,6 +249,22 @@ mod tests {
         let mut numbers: Vec<usize> = lives.iter().map(|life| life.number).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (0..11).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_worker_is_dead_before_its_successor_starts() {
+        let scratch = Scratch::new("successor");
+        let kill_loop = KillLoop { processes: 1, kills: 8, pause_ms_min: 30, pause_ms_max: 40, seed: 3 };
+        let lives = kill_loop
+            .run(
+                |_, _| {
+                    shell(&format!("exec 9>{}; flock -n 9 || echo two; exec sleep 60", scratch.join("lock").display()))
+                },
+                |_| Ok::<(), io::Error>(()),
+            )
+            .unwrap();
+        assert_eq!(lives.len(), 9);
+        assert!(lives.iter().all(|life| life.ended.lines.is_empty()), "{lives:?}");
     }
 
     #[test]
