@@ -74,6 +74,15 @@ impl Lock {
         Ok(held.then(|| Some(Self { file, path: path.to_path_buf() })))
     }
 
+    /// Whether somebody holds the lock alone. Askers share it for a moment; a file that is missing is not made.
+    pub(crate) fn is_held(io: &Arc<dyn Io>, path: &Path) -> Result<bool> {
+        match io.open(path, Open::Read) {
+            Ok(file) => Ok(!file.try_lock(LockMode::Shared).context("lock", path)?),
+            Err(error) if is_absent(&error) => Ok(false),
+            Err(error) => Err(Error::io("open the lock file", path, error)),
+        }
+    }
+
     /// Waits for the lock until the deadline.
     pub fn wait(io: &Arc<dyn Io>, path: &Path, mode: LockMode, deadline: Deadline) -> Result<Self> {
         let file = io.open(path, Open::Lock).context("open the lock file", path)?;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::codec;
 use crate::error::{Error, ErrorKind, IoContext as _, Result};
-use crate::gc::Run;
+use crate::gc::{Run, orphan_lock};
 use crate::hash::Hash;
 use crate::id::Id;
 use crate::index::rows::{FrameRef, Place, StateRow, UnlinkRow};
@@ -147,7 +147,7 @@ impl Run<'_> {
         let mut removed = false;
         for id in ids {
             let lock_path = segment_lock_path(&self.inner.path, id);
-            let Some(lock) = Lock::try_orphan(&self.inner.io, &lock_path)? else { continue };
+            let Some(lock) = orphan_lock(self.inner, &lock_path)? else { continue };
             // Its owner may have committed and gone since the list of segments was read. Nobody can from here on.
             let state = self.inner.read(|rows| rows.state())?;
             if self.registered()?.contains(&id) {
@@ -252,12 +252,16 @@ impl Run<'_> {
         {
             return Ok(());
         }
-        let open: Box<dyn File> = match self.inner.io.open(path, Open::Write) {
+        let (how, lock) = match self.inner.read_only {
+            Some(_) => (Open::Read, LockMode::Shared),
+            None => (Open::Write, LockMode::Exclusive),
+        };
+        let open: Box<dyn File> = match self.inner.io.open(path, how) {
             Ok(file) => file,
             Err(error) if is_absent(&error) => return Ok(()),
             Err(error) => return Err(Error::io("open", path, error)),
         };
-        if !open.try_lock(LockMode::Exclusive).context("lock", path)? {
+        if !open.try_lock(lock).context("lock", path)? {
             return Ok(());
         }
         // The owner may have committed between the first look and the lock. From here on nobody can.
@@ -279,7 +283,7 @@ impl Run<'_> {
 
     fn temporary_files(&mut self) -> Result<()> {
         let lock_path = self.inner.path.join("locks").join("create");
-        let Some(_lock) = Lock::try_new(&self.inner.io, &lock_path, LockMode::Exclusive)? else { return Ok(()) };
+        let Some(_lock) = self.creation_lock(&lock_path)? else { return Ok(()) };
         for name in self.list(&self.inner.path.clone())? {
             if name.ends_with(b".tmp") {
                 let path = self.inner.path.join(bytes_path(&name));
@@ -288,6 +292,14 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The lock under which stores are made; `None` while one is.
+    fn creation_lock(&self, path: &Path) -> Result<Option<Option<Lock>>> {
+        match self.inner.read_only {
+            Some(_) => orphan_lock(self.inner, path),
+            None => Ok(Lock::try_new(&self.inner.io, path, LockMode::Exclusive)?.map(Some)),
+        }
     }
 
     /// Lock files of segments that are gone.

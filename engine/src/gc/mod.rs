@@ -149,8 +149,13 @@ impl Store {
         if !options.force && !self.gc_due()? {
             return Ok(GcReport::default());
         }
-        let Some(_lock) = Lock::try_new(&inner.io, &gc_lock_path(&inner.path), LockMode::Exclusive)? else {
-            return Ok(GcReport::default());
+        // A look reads one snapshot of the index: it is in nobody's way and takes no lock.
+        let lock = match options.dry_run {
+            true => None,
+            false => match Lock::try_new(&inner.io, &gc_lock_path(&inner.path), LockMode::Exclusive)? {
+                None => return Ok(GcReport::default()),
+                lock => lock,
+            },
         };
         let report = GcReport { ran: true, ..GcReport::default() };
         let mut run = Run { inner, options: *options, report, slot: None, journalled: false };
@@ -162,6 +167,7 @@ impl Store {
             Ok(()) => {}
             Err(error) => run.explain(error)?,
         }
+        drop(lock);
         Ok(run.report)
     }
 }
@@ -252,5 +258,14 @@ impl Run<'_> {
         self.report.more = true;
         self.report.held_back = Some(error.to_string());
         Ok(())
+    }
+}
+
+/// Takes the lock of an owner that is gone; `None` when it is alive. Whoever must not write opens nothing for writing:
+/// a look at the lock has to do, and removes nothing.
+fn orphan_lock(inner: &Inner, path: &Path) -> Result<Option<Option<Lock>>> {
+    match inner.read_only {
+        Some(_) => Ok((!Lock::is_held(&inner.io, path)?).then_some(None)),
+        None => Lock::try_orphan(&inner.io, path),
     }
 }

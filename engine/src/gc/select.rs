@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
+use crate::gc::orphan_lock;
 use crate::gc::simulate::Links;
 use crate::index::rows::SegmentRow;
 use crate::index::tables::{Logical, Rows};
+
 use crate::lock::Lock;
 use crate::segment::segment_lock_path;
 use crate::store::Inner;
@@ -162,7 +164,7 @@ fn candidates(inner: &Inner, segments: &[(u32, SegmentRow)], garbage: &Garbage<'
             chosen.more = true;
             break;
         }
-        if let Some(lock) = Lock::try_orphan(&inner.io, &segment_lock_path(&inner.path, row.id))? {
+        if let Some(lock) = orphan_lock(inner, &segment_lock_path(&inner.path, row.id))? {
             victim.lock = lock;
             chosen.victims.push(victim);
         }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::hex_encode;
 use crate::io::{LockMode, path_bytes};
-use crate::lock::{Backoff, Deadline, Lock};
+use crate::lock::{Deadline, Lock};
 use crate::object::pending::Pending;
 use crate::store::Inner;
 use crate::tree::{Entry, TrackedPath};
@@ -96,29 +96,26 @@ impl RestoreLock {
     }
 }
 
-/// Takes the lock of a workspace's restores; `None` when another restore is running.
-pub(crate) fn try_lock_workspace(inner: &Inner, cwd: &Path) -> Result<Option<RestoreLock>> {
+fn lock_path(inner: &Inner, cwd: &Path) -> PathBuf {
     let name = hex_encode(&blake3::hash(path_bytes(cwd)).as_bytes()[..16]);
-    let path = inner.path.join("locks").join(format!("restore-{name}"));
-    let lock = Lock::try_new(&inner.io, &path, LockMode::Exclusive)?;
-    Ok(lock.map(|lock| RestoreLock { cwd: cwd.to_path_buf(), _lock: lock }))
+    inner.path.join("locks").join(format!("restore-{name}"))
 }
 
-/// Takes the lock of a workspace's restores. Whoever only asks whether a restore was interrupted holds it for a moment,
-/// so it is tried for a while.
+/// Whether somebody restores in a workspace right now.
+pub(crate) fn is_restoring(inner: &Inner, cwd: &Path) -> Result<bool> {
+    Lock::is_held(&inner.io, &lock_path(inner, cwd))
+}
+
+/// Takes the lock of a workspace's restores. Whoever only asks whether a restore is running holds it for a moment, so it
+/// is tried for a while.
 pub(crate) fn lock_workspace(inner: &Inner, cwd: &Path) -> Result<RestoreLock> {
     let deadline = Deadline::after(LOCK_WAIT);
-    let mut backoff = Backoff::new();
-    loop {
-        if let Some(lock) = try_lock_workspace(inner, cwd)? {
-            return Ok(lock);
-        }
-        if deadline.passed() {
-            return Err(Error::new(ErrorKind::Conflict, "restore")
-                .at(cwd)
-                .cause("another restore is running in this workspace"));
-        }
-        backoff.sleep();
+    match Lock::wait(&inner.io, &lock_path(inner, cwd), LockMode::Exclusive, deadline) {
+        Ok(lock) => Ok(RestoreLock { cwd: cwd.to_path_buf(), _lock: lock }),
+        Err(error) if error.kind() == ErrorKind::LockTimeout => Err(Error::new(ErrorKind::Conflict, "restore")
+            .at(cwd)
+            .cause("another restore is running in this workspace")),
+        Err(error) => Err(error),
     }
 }
 

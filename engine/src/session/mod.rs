@@ -92,7 +92,7 @@ pub struct Session {
     created: bool,
     state: Mutex<State>,
     /// Held shared while the session is open anywhere, so that nobody expires it.
-    _alive: Lock,
+    _alive: Option<Lock>,
 }
 
 /// Checks a session id: it becomes part of keys.
@@ -128,7 +128,11 @@ impl Store {
         // Before anything is written: a bad pattern must not leave a session behind.
         let excludes = Excludes::new(&options.exclude, &options.cwd)?;
         let alive_path = alive_path(&inner.path, &options.id);
-        let alive = Lock::wait(&inner.io, &alive_path, LockMode::Shared, inner.deadline())?;
+        let alive = if inner.read_only.is_some() {
+            Lock::wait_existing(&inner.io, &alive_path, LockMode::Shared, inner.deadline())?
+        } else {
+            Some(Lock::wait(&inner.io, &alive_path, LockMode::Shared, inner.deadline())?)
+        };
         let created = match inner.read(|rows| rows.session(&options.id))? {
             Some(row) => {
                 // Paths are stored relative to the workspace: with another one they would mean other files.

@@ -260,7 +260,7 @@ impl Session {
 
     /// Restores of this session that a crash interrupted.
     pub fn unfinished_restores(&self) -> Result<Vec<UnfinishedRestore>> {
-        if restore::try_lock_workspace(&self.inner, &self.cwd)?.is_none() {
+        if restore::is_restoring(&self.inner, &self.cwd)? {
             // Its owner is alive: it is not interrupted but running.
             return Ok(Vec::new());
         }

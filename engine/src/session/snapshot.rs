@@ -21,7 +21,7 @@ use crate::session::points::Point;
 use crate::session::track::{Captured, Resolver, capture_file};
 use crate::session::{Session, State, Tracked};
 use crate::tree::{Entry, Reason, TrackedPath};
-use crate::workspace::stat_fingerprint;
+use crate::workspace::{Captures, stat_fingerprint};
 
 /// Files captured before what is pending is written: bounds memory.
 const CAPTURE_CHUNK: usize = 512;
@@ -260,9 +260,10 @@ impl Session {
         let captured: Vec<(Captured, Vec<StoredLarge>)> = self.inner.pool().install(|| {
             chunk
                 .par_iter()
-                .map(|candidate| {
+                .map_init(Captures::default, |captures, candidate| {
                     let mut large = Vec::new();
-                    let captured = capture_file(&self.inner, &candidate.path, self.max_file_bytes, &mut large)?;
+                    let captured =
+                        capture_file(&self.inner, captures, &candidate.path, self.max_file_bytes, &mut large)?;
                     Ok((captured, large))
                 })
                 .collect::<Result<_>>()

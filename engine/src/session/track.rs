@@ -16,7 +16,7 @@ use crate::object::pending::{Pending, PendingObject};
 use crate::session::{Seen, Session, State, Tracked};
 use crate::store::Inner;
 use crate::tree::{Entry, NameError, Reason, TrackedPath};
-use crate::workspace::{Capture, capture};
+use crate::workspace::{Capture, Captures, capture};
 
 /// Links followed on the way to a file that does not exist yet.
 const LINKS_MAX: u32 = 40;
@@ -125,6 +125,7 @@ fn lexical(path: &Path) -> PathBuf {
 /// Captures a file; a large one is streamed into the store at once, so that its bytes need no memory.
 pub(super) fn capture_file(
     inner: &Inner,
+    captures: &mut Captures,
     path: &Path,
     max_bytes: u64,
     large: &mut Vec<large::StoredLarge>,
@@ -132,7 +133,7 @@ pub(super) fn capture_file(
     let now_ms = inner.io.now_ms();
     let limit = if max_bytes == 0 { u64::MAX } else { max_bytes };
     let without_bytes = |entry, stat, detail| Captured { entry, stat, trusted: false, detail, bytes: None };
-    Ok(match capture(&*inner.io, path, limit)? {
+    Ok(match captures.capture(&*inner.io, path, limit)? {
         Capture::Absent => Captured { trusted: true, ..without_bytes(Entry::Absent, None, None) },
         Capture::NotCaptured { reason, detail } => without_bytes(Entry::NotCaptured { reason }, None, detail),
         Capture::File { stat, bytes } => Captured {
@@ -239,7 +240,8 @@ impl Session {
             return skipped(reason, None);
         }
         let mut pending = Pending::default();
-        let captured = capture_file(&self.inner, &resolved, self.max_file_bytes, &mut pending.large)?;
+        let captured =
+            capture_file(&self.inner, &mut Captures::default(), &resolved, self.max_file_bytes, &mut pending.large)?;
         if let Entry::NotCaptured { reason } = captured.entry {
             return skipped(reason, captured.detail);
         }

@@ -53,7 +53,8 @@ pub(crate) struct Inner {
     pub(crate) io: Arc<dyn Io>,
     pub(crate) path: PathBuf,
     pub(crate) format: Format,
-    read_only: Option<String>,
+    /// Why nothing may be written, if so.
+    pub(crate) read_only: Option<String>,
     pub(crate) index: Index,
     pub(crate) reader: ObjectReader,
     writer: Mutex<Option<OwnSegment>>,

@@ -1,11 +1,11 @@
 //! Reads files of a workspace.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::io::{Dir, File, FileKind, Io, Stat, is_absent};
+use crate::io::{Dir, File, FileKind, Io, Stat, is_absent, path_bytes};
 use crate::limits::{BLOB_BYTES_MAX, CAPTURE_TRIES};
 use crate::tree::Reason;
 use crate::workspace::walk::{Way, way_to};
@@ -39,11 +39,43 @@ pub(crate) fn is_same_moment(before: &Stat, after: &Stat) -> bool {
 ///
 /// Everything that can be wrong with the path itself is an outcome, not an error: one odd path must not stop the others.
 pub(crate) fn capture(io: &dyn Io, path: &Path, bytes_max: u64) -> Result<Capture> {
-    Ok(match way_to(io, path)? {
+    Ok(capture_way(&way_to(io, path)?, bytes_max))
+}
+
+fn capture_way(way: &Way, bytes_max: u64) -> Capture {
+    match way {
         Way::Missing => Capture::Absent,
-        Way::Blocked { reason, detail } => Capture::NotCaptured { reason, detail: Some(detail) },
-        Way::Open { dir, name } => capture_in(&*dir, &name, bytes_max),
-    })
+        Way::Blocked { reason, detail } => Capture::NotCaptured { reason: *reason, detail: Some(detail.clone()) },
+        Way::Open { dir, name } => capture_in(&**dir, name, bytes_max),
+    }
+}
+
+/// Reads many files, most of them of the same directory as the one before: that one is kept open.
+#[derive(Debug, Default)]
+pub(crate) struct Captures {
+    last: Option<(PathBuf, Box<dyn Dir>)>,
+}
+
+impl Captures {
+    /// As [`capture`] does.
+    pub(crate) fn capture(&mut self, io: &dyn Io, path: &Path, bytes_max: u64) -> Result<Capture> {
+        if let Some((parent, dir)) = &self.last
+            && path.parent() == Some(parent)
+            && let Some(name) = path.file_name()
+        {
+            match capture_in(&**dir, path_bytes(Path::new(name)), bytes_max) {
+                // The directory may have been made anew since it was opened: only the whole way tells.
+                Capture::Absent | Capture::NotCaptured { .. } => {}
+                captured => return Ok(captured),
+            }
+        }
+        let way = way_to(io, path)?;
+        let captured = capture_way(&way, bytes_max);
+        if let (Way::Open { dir, .. }, Some(parent)) = (way, path.parent()) {
+            self.last = Some((parent.to_path_buf(), dir));
+        }
+        Ok(captured)
+    }
 }
 
 /// Reads a file of an open directory.

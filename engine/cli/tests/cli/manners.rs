@@ -52,10 +52,12 @@ fn errors_are_json_as_well() {
 fn under_read_only_no_file_of_the_store_is_touched() {
     let cli = Cli::new();
     cli.story();
-    let store = picture(&cli.store);
     let work = picture(&cli.work);
-    let reads = ["log", "ls", "cat", "diff", "stats"];
-    for arguments in EVERY_COMMAND.iter().filter(|arguments| reads.contains(&arguments[0])) {
+    // Lock files are missing in a store that was copied without them, and must not come back.
+    std::fs::remove_dir_all(cli.store.join("locks")).unwrap();
+    std::fs::create_dir(cli.store.join("locks")).unwrap();
+    let store = picture(&cli.store);
+    for arguments in EVERY_COMMAND.iter().filter(|arguments| arguments[0] != "snapshot") {
         cli.run(&[arguments, &["--read-only"][..]].concat()).ok();
         assert!(picture(&cli.store) == store, "{arguments:?}");
     }

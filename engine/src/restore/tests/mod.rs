@@ -5,6 +5,7 @@ mod attack;
 mod crash;
 mod fallback;
 mod field;
+mod locks;
 mod matrix;
 mod names;
 
