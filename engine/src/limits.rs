@@ -30,6 +30,14 @@ pub const DELTA_CHAIN_BYTES_MAX: u64 = 64 << 20;
 /// Level of zstd; higher ones gain little on source text (engine design, section 4).
 pub const ZSTD_LEVEL: i32 = 3;
 
+/// Level for contents of at most [`SMALL_BYTES_MAX`]: 3.5 % larger than at level 3, at two thirds of the time, which is
+/// most of the time of a first snapshot of many files (measured on Rust and TypeScript sources in pieces of 8 KB; at
+/// 25 KB it would be 5.5 % for 14 %).
+pub const ZSTD_SMALL_LEVEL: i32 = 1;
+
+/// Largest content that is compressed at [`ZSTD_SMALL_LEVEL`].
+pub const SMALL_BYTES_MAX: usize = 16 << 10;
+
 /// Compression must save at least 1/33 (3 %), else the content is kept raw.
 pub const ZSTD_MIN_GAIN: usize = 33;
 

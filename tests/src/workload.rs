@@ -315,7 +315,7 @@ fn title(word: &str) -> String {
 
 fn capital(rng: &mut Rng) -> String {
     // Types come from a short list: a file names the same few again and again.
-    title(WORDS[rng.skewed(40) * 5])
+    title(WORDS[rng.skewed(40) * 5 % WORDS.len()])
 }
 
 fn prose(rng: &mut Rng, start: &str) -> String {

@@ -5,7 +5,9 @@ use crate::hash::Hash;
 use crate::id::Id;
 use crate::index::keys;
 use crate::index::references::restore_references;
-use crate::index::rows::{LayerRow, ObjectKind, OriginalRow, PinRow, Place, PointRow, RedoRow, RestoreRow, SessionRow};
+use crate::index::rows::{
+    LayerRow, ObjectKind, ObjectRow, OriginalRow, PinRow, Place, PointRow, RedoRow, RestoreRow, SessionRow,
+};
 use crate::index::tables::{Logical, Rows as _, RowsExt as _, Tables};
 use crate::journal::Change;
 use crate::tree::{Entry, Node, TrackedPath};
@@ -66,7 +68,20 @@ impl Apply<'_, '_> {
         if self.counting == Counting::Later {
             return Ok(());
         }
-        let mut row = self.tables.object(hash)?.ok_or_else(|| missing(hash))?;
+        let row = self.tables.object(hash)?.ok_or_else(|| missing(hash))?;
+        self.acquire_row(hash, row)
+    }
+
+    /// Adds a reference to an object that must not be lost: nothing new is built on missing bytes.
+    fn acquire_with_bytes(&mut self, hash: Hash) -> Result<()> {
+        if self.counting == Counting::Later {
+            return Ok(());
+        }
+        let row = self.tables.object(hash)?.filter(|row| !row.is_lost()).ok_or_else(|| missing(hash))?;
+        self.acquire_row(hash, row)
+    }
+
+    fn acquire_row(&mut self, hash: Hash, mut row: ObjectRow) -> Result<()> {
         if row.refs == 0 {
             self.tables.remove_dead(hash)?;
         }
@@ -80,14 +95,6 @@ impl Apply<'_, '_> {
             }
         }
         Ok(())
-    }
-
-    /// Adds a reference to an object that must not be lost: nothing new is built on missing bytes.
-    fn acquire_with_bytes(&mut self, hash: Hash) -> Result<()> {
-        if self.counting == Counting::Live && !self.tables.has_bytes(hash)? {
-            return Err(missing(hash));
-        }
-        self.acquire(hash)
     }
 
     /// A node whose bytes were lost has them again: from now on it keeps its children.

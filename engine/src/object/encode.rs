@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use zstd::zstd_safe::{CCtx, CParameter, DCtx, compress_bound, get_frame_content_size};
 
 use crate::hash::Hash;
-use crate::limits::{ZSTD_LEVEL, ZSTD_MIN_GAIN, ZSTD_SAMPLE_BYTES};
+use crate::limits::{SMALL_BYTES_MAX, ZSTD_LEVEL, ZSTD_MIN_GAIN, ZSTD_SAMPLE_BYTES, ZSTD_SMALL_LEVEL};
 
 /// How a payload becomes the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,8 @@ thread_local! {
 }
 
 /// Compresses into `buffer`.
-fn compress_into(context: &mut CCtx<'_>, content: &[u8], buffer: &mut Vec<u8>) -> Result<usize, usize> {
-    context.set_parameter(CParameter::CompressionLevel(ZSTD_LEVEL))?;
+fn compress_into(context: &mut CCtx<'_>, level: i32, content: &[u8], buffer: &mut Vec<u8>) -> Result<usize, usize> {
+    context.set_parameter(CParameter::CompressionLevel(level))?;
     context.set_parameter(CParameter::ChecksumFlag(false))?;
     buffer.clear();
     buffer.reserve(compress_bound(content.len()));
@@ -75,9 +75,12 @@ fn compress(content: &[u8], prefix: Option<&[u8]>) -> Option<Vec<u8>> {
                 context
                     .set_parameter(CParameter::WindowLog(window_log(prefix.len() + content.len())))
                     .and_then(|_| context.ref_prefix(prefix))
-                    .and_then(|_| compress_into(&mut context, content, &mut scratch.buffer))
+                    .and_then(|_| compress_into(&mut context, ZSTD_LEVEL, content, &mut scratch.buffer))
             }
-            None => compress_into(&mut scratch.compressor, content, &mut scratch.buffer),
+            None => {
+                let level = if content.len() <= SMALL_BYTES_MAX { ZSTD_SMALL_LEVEL } else { ZSTD_LEVEL };
+                compress_into(&mut scratch.compressor, level, content, &mut scratch.buffer)
+            }
         };
         if done.is_err() {
             // Whatever state it is in, the next frame must not meet it.

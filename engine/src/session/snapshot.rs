@@ -239,9 +239,13 @@ impl Session {
         not_captured: &mut Vec<NotCaptured>,
     ) -> Result<Vec<Candidate>> {
         let mut added: BTreeMap<TrackedPath, Candidate> = BTreeMap::new();
-        let mut resolver = Resolver::new(&self.inner);
-        for path in &request.add {
-            let (resolved, in_store) = resolver.resolve(path)?;
+        let resolved: Vec<(PathBuf, bool)> = self.inner.pool().install(|| {
+            let paths = request.add.par_iter();
+            paths
+                .map_init(|| Resolver::new(&self.inner), |resolver, path| resolver.resolve(path))
+                .collect::<Result<_>>()
+        })?;
+        for (path, (resolved, in_store)) in request.add.iter().zip(resolved) {
             if let Some(reason) = self.refusal(path, &resolved, in_store) {
                 not_captured.push(NotCaptured { path: path.clone(), reason, detail: None });
                 continue;

@@ -173,3 +173,21 @@ fn paths_that_are_not_resolved_are_refused() {
         assert_eq!(capture(&RealIo, Path::new(path), 1).unwrap_err().code(), "CANDY_BAD_NAME", "{path}");
     }
 }
+
+#[test]
+fn a_directory_that_was_made_anew_between_two_captures_is_looked_up_again() {
+    let (_folder, root) = folder();
+    fs::create_dir(root.join("dir")).unwrap();
+    fs::write(root.join("dir/a"), "a").unwrap();
+    let mut captures = Captures::default();
+    let mut capture = |name: &str| captures.capture(&RealIo, &root.join(name), 100 << 20).unwrap();
+    assert!(matches!(capture("dir/a"), Capture::File { .. }));
+    fs::rename(root.join("dir"), root.join("old")).unwrap();
+    fs::create_dir(root.join("dir")).unwrap();
+    fs::write(root.join("dir/b"), "b").unwrap();
+    assert!(matches!(capture("dir/b"), Capture::File { .. }));
+    fs::remove_dir_all(root.join("dir")).unwrap();
+    symlink(root.join("old"), root.join("dir")).unwrap();
+    let linked = capture("dir/c");
+    assert!(matches!(linked, Capture::NotCaptured { reason: Reason::Symlink, .. }), "{linked:?}");
+}
