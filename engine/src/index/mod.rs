@@ -130,7 +130,7 @@ impl NewIndex {
         let txn = self.0.begin_write().map_err(|error| fail(error.into()))?;
         let mut tables = Tables::open(&txn)?;
         let value = work(&mut tables)?;
-        drop(tables);
+        tables.finish()?;
         txn.commit().map_err(|error| fail(error.into()))?;
         Ok(value)
     }
@@ -295,8 +295,7 @@ impl Index {
                 }
             };
             let mut tables = Tables::open(&txn)?;
-            let result = work(&mut tables);
-            drop(tables);
+            let result = work(&mut tables).and_then(|value| tables.finish().map(|()| value));
             match result {
                 Ok(Some(value)) => {
                     txn.commit().map_err(|error| db_error("commit to the index", error).at(&self.path))?;

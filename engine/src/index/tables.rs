@@ -1,5 +1,8 @@
 //! The tables of the index, and typed access to them in both kinds of transaction.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use redb::{ReadTransaction, ReadableTable, Table, TableDefinition, WriteTransaction};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -340,10 +343,25 @@ impl Rows for Snapshot {
     }
 }
 
+/// Object rows that a transaction has looked at or changed. Counting touches the row of a new object several times; it
+/// is written once.
+#[derive(Default)]
+struct ObjectRows(HashMap<Hash, CachedRow>);
+
+struct CachedRow {
+    row: Option<ObjectRow>,
+    /// Not in the table yet.
+    changed: bool,
+}
+
+/// Rows kept in memory by one transaction: some megabytes.
+const OBJECT_ROWS_MAX: usize = 16 << 10;
+
 /// The tables of a write transaction.
 pub(crate) struct Tables<'t> {
     state: Table<'t, Bytes, Bytes>,
-    objects: Table<'t, HashKey, Bytes>,
+    objects: RefCell<Table<'t, HashKey, Bytes>>,
+    object_rows: RefCell<ObjectRows>,
     dead: Table<'t, HashKey, ()>,
     segments: Table<'t, u32, Bytes>,
     unlink: Table<'t, Bytes, Bytes>,
@@ -355,7 +373,8 @@ impl<'t> Tables<'t> {
         let fail = |error| db_error("open a table of the index", redb::Error::from(error));
         Ok(Self {
             state: txn.open_table(STATE).map_err(fail)?,
-            objects: txn.open_table(OBJECTS).map_err(fail)?,
+            objects: RefCell::new(txn.open_table(OBJECTS).map_err(fail)?),
+            object_rows: RefCell::default(),
             dead: txn.open_table(DEAD).map_err(fail)?,
             segments: txn.open_table(SEGMENTS).map_err(fail)?,
             unlink: txn.open_table(UNLINK).map_err(fail)?,
@@ -364,6 +383,27 @@ impl<'t> Tables<'t> {
                 .map(|table| txn.open_table(table.definition()).map_err(fail))
                 .collect::<Result<_>>()?,
         })
+    }
+
+    /// Writes what is still in memory. Without this the transaction must not be committed.
+    pub(crate) fn finish(self) -> Result<()> {
+        self.write_object_rows()
+    }
+
+    /// In the order of their names, which keeps the tree's pages hot.
+    fn write_object_rows(&self) -> Result<()> {
+        let mut table = self.objects.borrow_mut();
+        let rows = std::mem::take(&mut self.object_rows.borrow_mut().0);
+        let mut changed: Vec<(Hash, ObjectRow)> = rows
+            .into_iter()
+            .filter_map(|(hash, cached)| cached.row.filter(|_| cached.changed).map(|row| (hash, row)))
+            .collect();
+        changed.sort_unstable_by_key(|(hash, _)| *hash);
+        for (hash, row) in changed {
+            let bytes = codec::encode(&row);
+            table.insert(hash.as_bytes(), bytes.as_slice()).map_err(|error| db_error("write the index", error))?;
+        }
+        Ok(())
     }
 
     fn table(&self, table: Logical) -> &Table<'t, Bytes, Bytes> {
@@ -394,13 +434,17 @@ impl<'t> Tables<'t> {
     }
 
     pub(crate) fn put_object(&mut self, hash: Hash, row: &ObjectRow) -> Result<()> {
-        let bytes = codec::encode(row);
-        self.objects.insert(hash.as_bytes(), bytes.as_slice()).map_err(|error| db_error("write the index", error))?;
+        if self.object_rows.borrow().0.len() >= OBJECT_ROWS_MAX {
+            self.write_object_rows()?;
+        }
+        let cached = CachedRow { row: Some(row.clone()), changed: true };
+        self.object_rows.borrow_mut().0.insert(hash, cached);
         Ok(())
     }
 
     pub(crate) fn remove_object(&mut self, hash: Hash) -> Result<()> {
-        self.objects.remove(hash.as_bytes()).map_err(|error| db_error("write the index", error))?;
+        self.object_rows.borrow_mut().0.remove(&hash);
+        self.objects.borrow_mut().remove(hash.as_bytes()).map_err(|error| db_error("write the index", error))?;
         Ok(())
     }
 
@@ -454,11 +498,20 @@ impl Rows for Tables<'_> {
     }
 
     fn object(&self, hash: Hash) -> Result<Option<ObjectRow>> {
-        get_object(&self.objects, hash)
+        if let Some(cached) = self.object_rows.borrow().0.get(&hash) {
+            return Ok(cached.row.clone());
+        }
+        let row = get_object(&*self.objects.borrow(), hash)?;
+        let rows = &mut self.object_rows.borrow_mut().0;
+        if rows.len() < OBJECT_ROWS_MAX {
+            rows.insert(hash, CachedRow { row: row.clone(), changed: false });
+        }
+        Ok(row)
     }
 
     fn each_object(&self, visit: &mut dyn FnMut(Hash, ObjectRow) -> Result<()>) -> Result<()> {
-        each_object_of(&self.objects, visit)
+        self.write_object_rows()?;
+        each_object_of(&*self.objects.borrow(), visit)
     }
 
     fn segment(&self, number: u32) -> Result<Option<SegmentRow>> {

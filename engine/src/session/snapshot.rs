@@ -13,7 +13,7 @@ use crate::index::keys;
 use crate::index::rows::{PinRow, PointKind, PointRow, RedoRow};
 use crate::index::tables::{Logical, Rows as _, RowsExt as _, Tables};
 use crate::journal::Change;
-use crate::limits::{FRAME_BATCH_BYTES, PROMPT_CHARS_MAX};
+use crate::limits::PROMPT_CHARS_MAX;
 use crate::object::large::StoredLarge;
 use crate::object::pending::{Base, Pending, PendingObject};
 use crate::session::manifest::Manifest;
@@ -23,8 +23,14 @@ use crate::session::{Session, State, Tracked};
 use crate::tree::{Entry, Reason, TrackedPath};
 use crate::workspace::{Captures, stat_fingerprint};
 
-/// Files captured before what is pending is written: bounds memory.
-const CAPTURE_CHUNK: usize = 512;
+/// Files captured before what is pending may be written: bounds memory.
+const CAPTURE_CHUNK: usize = 256;
+
+/// What is pending is written beside the capture of more files from this size on: a sync should be worth it.
+const WRITE_EARLY_BYTES: usize = 512 << 10;
+
+/// Captured files, each with what was stored of it at once, and the objects that are new.
+type Chunk = (Vec<(Captured, Vec<StoredLarge>)>, Vec<PendingObject>);
 
 /// How often a point is tried when collections of other processes come in between.
 const TRIES: u32 = 4;
@@ -176,7 +182,10 @@ impl Session {
 
         let mut captures: BTreeMap<TrackedPath, Captured> = BTreeMap::new();
         for chunk in candidates.chunks(CAPTURE_CHUNK) {
-            for (candidate, captured) in chunk.iter().zip(self.capture_chunk(chunk, &mut pending)?) {
+            let (captured, objects) = self.capture_while_writing(chunk, &mut pending)?;
+            objects.into_iter().for_each(|object| pending.add(object));
+            for (candidate, (captured, large)) in chunk.iter().zip(captured) {
+                pending.large.extend(large);
                 if let Entry::NotCaptured { reason } = captured.entry
                     && !state.tracked.contains_key(&candidate.key)
                 {
@@ -186,9 +195,6 @@ impl Session {
                 }
                 entries.insert(candidate.key.clone(), captured.entry.clone());
                 captures.insert(candidate.key.clone(), captured);
-            }
-            if pending.unwritten_bytes() > 4 * FRAME_BATCH_BYTES {
-                self.inner.flush(&mut pending)?;
             }
         }
         for (key, entry) in &entries {
@@ -259,9 +265,22 @@ impl Session {
         Ok(added.into_values().collect())
     }
 
-    /// Captures files in parallel and adds what the store does not have to `pending`.
-    fn capture_chunk(&self, chunk: &[Candidate], pending: &mut Pending) -> Result<Vec<Captured>> {
-        let captured: Vec<(Captured, Vec<StoredLarge>)> = self.inner.pool().install(|| {
+    /// Captures the next files while what was captured before them is written and synced.
+    fn capture_while_writing(&self, chunk: &[Candidate], pending: &mut Pending) -> Result<Chunk> {
+        if pending.unwritten_bytes() < WRITE_EARLY_BYTES {
+            return self.capture_chunk(chunk);
+        }
+        let (written, captured) = std::thread::scope(|scope| {
+            let writing = scope.spawn(|| self.inner.flush(pending));
+            let captured = self.capture_chunk(chunk);
+            (writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), captured)
+        });
+        written.and(captured)
+    }
+
+    /// Captures files in parallel and encodes what the store does not have.
+    fn capture_chunk(&self, chunk: &[Candidate]) -> Result<Chunk> {
+        let mut captured: Vec<(Captured, Vec<StoredLarge>)> = self.inner.pool().install(|| {
             chunk
                 .par_iter()
                 .map_init(Captures::default, |captures, candidate| {
@@ -301,17 +320,8 @@ impl Session {
                 })
                 .collect()
         });
-        for object in objects {
-            pending.add(object);
-        }
-        Ok(captured
-            .into_iter()
-            .map(|(mut captured, large)| {
-                pending.large.extend(large);
-                captured.bytes = None;
-                captured
-            })
-            .collect())
+        captured.iter_mut().for_each(|(captured, _)| captured.bytes = None);
+        Ok((captured, objects))
     }
 
     fn commit_point(&self, state: &mut State, new: &NewPoint<'_>, pending: &mut Pending) -> Result<(Point, u64)> {

@@ -168,7 +168,7 @@ impl Inner {
     pub(crate) fn flush(&self, pending: &mut Pending) -> Result<()> {
         self.check_writable()?;
         let mut slot = self.lock_writer();
-        let result = self.write_ahead(&mut slot, pending);
+        let result = self.write_frames(&mut slot, pending);
         if result.is_err() {
             *slot = None;
         }
@@ -181,6 +181,10 @@ impl Inner {
         if pending.unwritten_bytes() <= FRAME_INSIDE_LOCK_MAX {
             return Ok(());
         }
+        self.write_frames(slot, pending)
+    }
+
+    fn write_frames(&self, slot: &mut Option<OwnSegment>, pending: &mut Pending) -> Result<()> {
         // What the index has already is not written; it is a hint, checked again inside the transaction.
         let wanted: Vec<usize> = self.read(|rows| {
             let mut wanted = Vec::new();

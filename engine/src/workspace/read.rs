@@ -152,14 +152,29 @@ pub(super) fn read_open(file: &dyn File, bytes_max: u64) -> Option<Reading> {
     if before.size > BLOB_BYTES_MAX {
         return Some(Reading::Large { stat: before });
     }
-    // One byte more than expected tells a file that grew.
-    let read = file.read_to_end(0, before.size + 1).and_then(|bytes| Ok((bytes, file.stat()?)));
+    let read = read_size(file, before.size as usize).and_then(|bytes| Ok((bytes, file.stat()?)));
     let (bytes, after) = match read {
         Ok(read) => read,
         Err(error) => return refused(Reason::Unreadable, &error),
     };
     let whole = bytes.len() as u64 == before.size && is_same_moment(&before, &after);
     whole.then(|| Reading::Whole { stat: after, bytes: bytes.into() })
+}
+
+/// Reads the first `size` bytes, or less when the file has become shorter. Whether it grew tells the next stat.
+fn read_size(file: &dyn File, size: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; size];
+    let mut done = 0;
+    while done < size {
+        match file.read_at(&mut bytes[done..], done as u64) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(done);
+    Ok(bytes)
 }
 
 /// What tells cheaply whether a path is as it was at an earlier look: `None` says that it certainly does not exist.
