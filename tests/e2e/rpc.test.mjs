@@ -12,12 +12,24 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { CODE, CONVERSATION, candySandbox, NEVER_MIND, PiRpc, problems, redo, rows, undo, until } from "./support.mjs";
+import {
+	CODE,
+	CONVERSATION,
+	candySandbox,
+	NEVER_MIND,
+	PiRpc,
+	problems,
+	redo,
+	rows,
+	testOnEachPi,
+	undo,
+	until,
+} from "./support.mjs";
 
 const timeout = 90_000;
 
-test("edit, undo, redo: files and conversation go back and forth", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "kept.txt": "mine", "a.txt": "zero" } });
+testOnEachPi("edit, undo, redo: files and conversation go back and forth", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "kept.txt": "mine", "a.txt": "zero" } });
 	const pi = await PiRpc.start(s);
 	await pi.prompt("EDIT a.txt zero one");
 	await pi.prompt("EDIT a.txt one two\nWRITE b/c.txt nested");
@@ -59,8 +71,8 @@ test("edit, undo, redo: files and conversation go back and forth", { timeout }, 
 	assert.equal(pi.stderr, "");
 });
 
-test("each menu entry does what it says", { timeout }, async (t) => {
-	const s = await candySandbox(t);
+testOnEachPi("each menu entry does what it says", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version });
 	const pi = await PiRpc.start(s);
 	await pi.prompt("SAY only talk");
 	await pi.prompt("WRITE a.txt one");
@@ -162,8 +174,8 @@ test("created, deleted and outside files; Chinese, emoji and odd names; modes", 
 	assert.deepEqual(pi.extensionErrors, []);
 });
 
-test("a tool's path means the same file to the plugin as to pi", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "a b.md": "spaced", "real.md": "real" } });
+testOnEachPi("a tool's path means the same file to the plugin as to pi", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "a b.md": "spaced", "real.md": "real" } });
 	symlinkSync("real.md", s.path("link.md"));
 	writeFileSync(join(s.home, "h.txt"), "home");
 	const pi = await PiRpc.start(s);
@@ -181,8 +193,8 @@ test("a tool's path means the same file to the plugin as to pi", { timeout }, as
 	for (const name of ["url.txt", "dots.txt", "sub\\back.txt"]) assert.equal(s.exists(name), false, name);
 });
 
-test("parallel calls of one message are undone together", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "a.txt": "a", "b.txt": "b" } });
+testOnEachPi("parallel calls of one message are undone together", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "a.txt": "a", "b.txt": "b" } });
 	const pi = await PiRpc.start(s);
 	await pi.prompt("PAR WRITE a.txt 1 || WRITE b.txt 2 || WRITE c.txt 3 || EDIT a.txt missing x || WRITE d.txt 4");
 	await undo(pi, /^1\./);
@@ -190,27 +202,31 @@ test("parallel calls of one message are undone together", { timeout }, async (t)
 	assert.equal(s.exists("c.txt") || s.exists("d.txt"), false);
 });
 
-test("a steered message is a row of its own, with the state in which it arrived", { timeout }, async (t) => {
-	const s = await candySandbox(t);
-	const pi = await PiRpc.start(s);
-	const done = pi.waitFor((record) => record.type === "agent_settled");
-	await pi.prompt("WRITE a.txt one\nSLEEP 600\nWRITE a.txt two", { wait: false });
-	await until(() => s.exists("a.txt"), "the first write");
-	await pi.prompt("WRITE b.txt steered", { wait: false, streamingBehavior: "steer" });
-	await done;
-	const shown = await rows(pi);
-	assert.equal(shown.length, 2);
-	assert.ok(
-		shown.every((row) => !row.includes("no snapshot")),
-		shown.join("\n"),
-	);
-	const beforeSteering = s.read("a.txt");
-	await undo(pi, /steered/);
-	assert.equal(s.exists("b.txt"), false);
-	assert.equal(s.read("a.txt"), beforeSteering);
-	await undo(pi, /^1\./);
-	assert.equal(s.exists("a.txt"), false);
-});
+testOnEachPi(
+	"a steered message is a row of its own, with the state in which it arrived",
+	{ timeout },
+	async (t, version) => {
+		const s = await candySandbox(t, { pi: version });
+		const pi = await PiRpc.start(s);
+		const done = pi.waitFor((record) => record.type === "agent_settled");
+		await pi.prompt("WRITE a.txt one\nSLEEP 600\nWRITE a.txt two", { wait: false });
+		await until(() => s.exists("a.txt"), "the first write");
+		await pi.prompt("WRITE b.txt steered", { wait: false, streamingBehavior: "steer" });
+		await done;
+		const shown = await rows(pi);
+		assert.equal(shown.length, 2);
+		assert.ok(
+			shown.every((row) => !row.includes("no snapshot")),
+			shown.join("\n"),
+		);
+		const beforeSteering = s.read("a.txt");
+		await undo(pi, /steered/);
+		assert.equal(s.exists("b.txt"), false);
+		assert.equal(s.read("a.txt"), beforeSteering);
+		await undo(pi, /^1\./);
+		assert.equal(s.exists("a.txt"), false);
+	},
+);
 
 test("files written from a script of the model's are undone as well", { timeout }, async (t) => {
 	const s = await candySandbox(t, { args: ["--tools", "+codemode"], files: { "a.txt": "zero" } });
@@ -225,8 +241,8 @@ test("files written from a script of the model's are undone as well", { timeout 
 	assert.equal(s.exists("n.txt"), false);
 });
 
-test("a failed edit and a run that was aborted leave hand edits alone", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "mine.txt": "mine" } });
+testOnEachPi("a failed edit and a run that was aborted leave hand edits alone", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "mine.txt": "mine" } });
 	const pi = await PiRpc.start(s);
 	await pi.prompt("EDIT mine.txt not-in-there x");
 	s.write("mine.txt", "edited by hand");
@@ -363,33 +379,37 @@ test("compaction does not take the older rows away", { timeout }, async (t) => {
 	assert.equal(s.exists("a.txt"), false);
 });
 
-test("print and JSON mode write nothing and say why the command does nothing", { timeout }, async (t) => {
-	const s = await candySandbox(t);
-	let pi = await PiRpc.start(s);
-	await pi.prompt("WRITE a.txt one");
-	await pi.close();
-	const listing = () =>
-		readdirSync(s.store, { recursive: true })
-			.sort()
-			.map((name) => {
-				const { size, mtimeMs } = statSync(join(s.store, String(name)));
-				return [name, size, mtimeMs];
-			});
-	const before = listing();
-	const printed = await s.run(["-p", "--continue", "/undo"]);
-	assert.match(printed.stderr, /candy-undo is off: \/undo and \/redo need the terminal or RPC mode/);
-	assert.equal((await s.run(["-p", "--continue", "WRITE b.txt printed"])).code, 0);
-	assert.equal((await s.run(["--mode", "json", "--continue", "WRITE c.txt json"])).code, 0);
-	assert.deepEqual(listing(), before);
-	pi = await PiRpc.start(s, { args: ["--continue"] });
-	assert.equal((await rows(pi)).length, 3);
-	await undo(pi, /WRITE a/);
-	assert.equal(s.exists("a.txt"), false);
+testOnEachPi(
+	"print and JSON mode write nothing and say why the command does nothing",
+	{ timeout },
+	async (t, version) => {
+		const s = await candySandbox(t, { pi: version });
+		let pi = await PiRpc.start(s);
+		await pi.prompt("WRITE a.txt one");
+		await pi.close();
+		const listing = () =>
+			readdirSync(s.store, { recursive: true })
+				.sort()
+				.map((name) => {
+					const { size, mtimeMs } = statSync(join(s.store, String(name)));
+					return [name, size, mtimeMs];
+				});
+		const before = listing();
+		const printed = await s.run(["-p", "--continue", "/undo"]);
+		assert.match(printed.stderr, /candy-undo is off: \/undo and \/redo need the terminal or RPC mode/);
+		assert.equal((await s.run(["-p", "--continue", "WRITE b.txt printed"])).code, 0);
+		assert.equal((await s.run(["--mode", "json", "--continue", "WRITE c.txt json"])).code, 0);
+		assert.deepEqual(listing(), before);
+		pi = await PiRpc.start(s, { args: ["--continue"] });
+		assert.equal((await rows(pi)).length, 3);
+		await undo(pi, /WRITE a/);
+		assert.equal(s.exists("a.txt"), false);
 
-	const fresh = await candySandbox(t);
-	assert.equal((await fresh.run(["-p", "WRITE a.txt one"])).code, 0);
-	assert.equal(existsSync(fresh.store), false);
-});
+		const fresh = await candySandbox(t, { pi: version });
+		assert.equal((await fresh.run(["-p", "WRITE a.txt one"])).code, 0);
+		assert.equal(existsSync(fresh.store), false);
+	},
+);
 
 test("the default language is Chinese", { timeout }, async (t) => {
 	const s = await candySandbox(t, { candyUndo: { language: undefined } });

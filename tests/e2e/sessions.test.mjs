@@ -2,35 +2,39 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readSession } from "./harness/pi-sandbox.mjs";
-import { candySandbox, PiRpc, problems, redo, rows, undo, until } from "./support.mjs";
+import { candySandbox, PiRpc, problems, redo, rows, testOnEachPi, undo, until } from "./support.mjs";
 
 const timeout = 90_000;
 
-test("resume finds its history and its redo, and an undo survives the restart", { timeout }, async (t) => {
-	const s = await candySandbox(t);
-	let pi = await PiRpc.start(s);
-	await pi.prompt("WRITE a.txt one");
-	await pi.prompt("WRITE a.txt two");
-	await undo(pi, /two/);
-	await pi.close();
+testOnEachPi(
+	"resume finds its history and its redo, and an undo survives the restart",
+	{ timeout },
+	async (t, version) => {
+		const s = await candySandbox(t, { pi: version });
+		let pi = await PiRpc.start(s);
+		await pi.prompt("WRITE a.txt one");
+		await pi.prompt("WRITE a.txt two");
+		await undo(pi, /two/);
+		await pi.close();
 
-	pi = await PiRpc.start(s, { args: ["--continue"] });
-	assert.equal((await pi.userMessages()).length, 1);
-	assert.equal(s.read("a.txt"), "one");
-	assert.match(await redo(pi), /1 file put back/);
-	assert.equal(s.read("a.txt"), "two");
-	assert.equal((await pi.userMessages()).length, 2);
-	await pi.close();
+		pi = await PiRpc.start(s, { args: ["--continue"] });
+		assert.equal((await pi.userMessages()).length, 1);
+		assert.equal(s.read("a.txt"), "one");
+		assert.match(await redo(pi), /1 file put back/);
+		assert.equal(s.read("a.txt"), "two");
+		assert.equal((await pi.userMessages()).length, 2);
+		await pi.close();
 
-	pi = await PiRpc.start(s, { args: ["--continue"] });
-	assert.equal((await pi.userMessages()).length, 2);
-	await undo(pi, /one/);
-	assert.equal(s.exists("a.txt"), false);
-	assert.deepEqual(problems(pi), []);
-});
+		pi = await PiRpc.start(s, { args: ["--continue"] });
+		assert.equal((await pi.userMessages()).length, 2);
+		await undo(pi, /one/);
+		assert.equal(s.exists("a.txt"), false);
+		assert.deepEqual(problems(pi), []);
+	},
+);
 
-test("a killed pi loses nothing: resume and undo", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "a.txt": "zero", "b.txt": "bee" } });
+testOnEachPi("a killed pi loses nothing: resume and undo", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "a.txt": "zero", "b.txt": "bee" } });
 	let pi = await PiRpc.start(s);
 	await pi.prompt("WRITE a.txt one");
 	await pi.prompt("WRITE a.txt two\nWRITE b.txt changed\nHANG", { wait: false });
@@ -49,8 +53,8 @@ test("a killed pi loses nothing: resume and undo", { timeout }, async (t) => {
 	assert.deepEqual(problems(pi), []);
 });
 
-test("killed as soon as the tool has written", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+testOnEachPi("killed as soon as the tool has written", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "a.txt": "zero" } });
 	let pi = await PiRpc.start(s);
 	const ended = pi.waitFor((record) => record.type === "tool_execution_end");
 	await pi.prompt("WRITE a.txt one\nSLEEP 5000\nWRITE a.txt two", { wait: false });
@@ -61,25 +65,29 @@ test("killed as soon as the tool has written", { timeout }, async (t) => {
 	assert.equal(s.read("a.txt"), "zero");
 });
 
-test("killed before any answer: the unanswered message can be undone and redone", { timeout }, async (t) => {
-	const s = await candySandbox(t);
-	let pi = await PiRpc.start(s);
-	await pi.prompt("WRITE a.txt one");
-	const asked = s.model.requests.length;
-	await pi.prompt("SLEEP 5000\nSAY never", { wait: false });
-	await until(() => s.model.requests.length > asked, "the request");
-	await pi.crash();
-	pi = await PiRpc.start(s, { args: ["--continue"] });
-	const [, lost] = await pi.userMessages();
-	assert.match(await undo(pi, /never/, { select: "Restore conversation" }), /back to before/);
-	assert.equal((await pi.userMessages()).length, 1);
-	assert.equal(pi.editorText, "SLEEP 5000\nSAY never");
-	await redo(pi);
-	assert.equal((await pi.userMessages()).at(-1).id, lost.id);
-});
+testOnEachPi(
+	"killed before any answer: the unanswered message can be undone and redone",
+	{ timeout },
+	async (t, version) => {
+		const s = await candySandbox(t, { pi: version });
+		let pi = await PiRpc.start(s);
+		await pi.prompt("WRITE a.txt one");
+		const asked = s.model.requests.length;
+		await pi.prompt("SLEEP 5000\nSAY never", { wait: false });
+		await until(() => s.model.requests.length > asked, "the request");
+		await pi.crash();
+		pi = await PiRpc.start(s, { args: ["--continue"] });
+		const [, lost] = await pi.userMessages();
+		assert.match(await undo(pi, /never/, { select: "Restore conversation" }), /back to before/);
+		assert.equal((await pi.userMessages()).length, 1);
+		assert.equal(pi.editorText, "SLEEP 5000\nSAY never");
+		await redo(pi);
+		assert.equal((await pi.userMessages()).at(-1).id, lost.id);
+	},
+);
 
-test("a fork inside pi inherits the history, and both go their own ways", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+testOnEachPi("a fork inside pi inherits the history, and both go their own ways", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "a.txt": "zero" } });
 	const pi = await PiRpc.start(s);
 	await pi.prompt("WRITE a.txt one");
 	await pi.prompt("WRITE a.txt two");
@@ -114,8 +122,8 @@ test("a fork inside pi inherits the history, and both go their own ways", { time
 	assert.deepEqual(pi.extensionErrors, []);
 });
 
-test("a fork from the command line inherits the history", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+testOnEachPi("a fork from the command line inherits the history", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "a.txt": "zero" } });
 	let pi = await PiRpc.start(s);
 	await pi.prompt("WRITE a.txt one");
 	const parent = await pi.state();
@@ -148,8 +156,8 @@ test("a new session in the same process starts empty", { timeout }, async (t) =>
 	assert.equal(s.read("a.txt"), "one");
 });
 
-test("two processes on one session: neither loses the other's history", { timeout }, async (t) => {
-	const s = await candySandbox(t, { files: { "a.txt": "zero", "b.txt": "zero" } });
+testOnEachPi("two processes on one session: neither loses the other's history", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "a.txt": "zero", "b.txt": "zero" } });
 	const one = await PiRpc.start(s);
 	await one.prompt("WRITE a.txt one");
 	const two = await PiRpc.start(s, { args: ["--continue"] });

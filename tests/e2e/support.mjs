@@ -1,9 +1,10 @@
 /** What the tests of the plugin share: a sandbox with the plugin loaded, and short ways to say what a test does. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PiRpc } from "./harness/pi-rpc-driver.mjs";
-import { createSandbox } from "./harness/pi-sandbox.mjs";
+import { CURRENT_PI, createSandbox, piPackage } from "./harness/pi-sandbox.mjs";
 
 const plugin = fileURLToPath(new URL("../../plugin/", import.meta.url));
 export const extension = join(plugin, "extensions", "index.ts");
@@ -13,6 +14,22 @@ export const BOTH = { select: "Restore code and conversation" };
 export const CODE = { select: /^Restore code$/ };
 export const CONVERSATION = { select: /^Restore conversation$/ };
 export const NEVER_MIND = { select: /^Never mind$/ };
+
+/** The oldest pi that the plugin supports, under the name that package.json gives it. */
+export const OLDEST_PI = "pi-0844";
+
+/**
+ * A test for every supported pi: what the plugin is for must hold on the oldest as on the newest. The body gets the pi
+ * to hand to `candySandbox`.
+ */
+export function testOnEachPi(name, options, body) {
+	// `$PI_PACKAGE` makes both the same, and running it twice would prove nothing.
+	const pis = new Map([CURRENT_PI, OLDEST_PI].map((pi) => [piPackage(pi).folder, pi]));
+	for (const [folder, pi] of pis) {
+		const { version } = piPackage(folder).manifest;
+		test(`${name} (pi ${version})`, options, (t) => body(t, pi));
+	}
+}
 
 /** A sandbox whose pi has the plugin. `candyUndo` are the plugin's settings; texts are English unless it says otherwise. */
 export async function candySandbox(t, { candyUndo = {}, settings = {}, ...options } = {}) {
