@@ -74,6 +74,6 @@ pub use id::Id;
 pub use index::rows::{PointKind, RedoKind};
 pub use session::{
     Forked, NewRedoItem, NotCaptured, PlanRequest, PlanTicket, Point, RedoItem, RestoreReport, Session, SessionOptions,
-    SessionSummary, SnapshotOutcome, SnapshotRequest, Target, TrackOutcome, Tracking, UnfinishedRestore,
+    SessionSummary, SnapshotOutcome, SnapshotRequest, SurveyRow, Target, TrackOutcome, Tracking, UnfinishedRestore,
 };
 pub use store::{Store, StoreOptions};

@@ -149,6 +149,31 @@ export interface PlanOptions {
 	protectManualEdits?: boolean;
 }
 
+/** What going back to before a message would change, from one look at the files. */
+export interface SurveyRow {
+	/** Set when the state cannot be read; nothing else is known then. */
+	error?: string;
+	/** As in a plan. */
+	pointId?: string;
+	fallback: boolean;
+	changed: number;
+	added: number;
+	removed: number;
+	/** The line counts are not exact. */
+	approximate: boolean;
+	/** Files among the changed ones that were changed since the agent's last edit, by hand or by a program. */
+	changedByHand: number;
+	linksSkipped: number;
+	otherSkipped: number;
+}
+
+export interface SurveyOptions {
+	/** The user messages to go back to before, see `PlanOptions.entryId`. */
+	entryIds: string[];
+	branch: string[];
+	protectManualEdits?: boolean;
+}
+
 export interface FailedFile {
 	path: string;
 	display: string;
@@ -258,6 +283,10 @@ export class Session {
 	points(): Promise<Point[]>;
 	/** What going back would do. Writes nothing. */
 	plan(options: PlanOptions): Promise<PlanSummary>;
+	/** Looks at the tracked files. The answer names this look for `surveyRows`, until the next one. */
+	survey(): Promise<number>;
+	/** What going back to each of many states would change. For choosing: `plan` looks at the files again. */
+	surveyRows(survey: number, options: SurveyOptions): Promise<SurveyRow[]>;
 	/** Unified diff of one file of a plan: current content -> planned content. Empty for binary files. */
 	diff(planId: number, path: string): Promise<string>;
 	/** Takes the redo point, then restores file by file. `maxPoints` as in `snapshot`. */

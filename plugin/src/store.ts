@@ -19,6 +19,7 @@ export type {
 	SkipReason,
 	SnapshotOptions,
 	SnapshotResult,
+	SurveyRow,
 	TrackResult,
 	UnfinishedRestore,
 } from "../native/index.d.ts";
@@ -147,6 +148,14 @@ export class CandySession {
 
 	plan(options: Native.PlanOptions): Promise<Native.PlanSummary> {
 		return lifted(() => this.#native.plan(options));
+	}
+
+	survey(): Promise<number> {
+		return lifted(() => this.#native.survey());
+	}
+
+	surveyRows(survey: number, options: Native.SurveyOptions): Promise<Native.SurveyRow[]> {
+		return lifted(() => this.#native.surveyRows(survey, options));
 	}
 
 	diff(planId: number, path: string): Promise<string> {

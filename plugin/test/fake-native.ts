@@ -250,6 +250,26 @@ class FakeSession implements Native.Session {
 		};
 	}
 
+	async survey(): Promise<number> {
+		this.#disk.enter("survey");
+		return 1;
+	}
+
+	async surveyRows(_survey: number, options: Native.SurveyOptions): Promise<Native.SurveyRow[]> {
+		this.#disk.enter("surveyRows");
+		const row = async (entryId: string): Promise<Native.SurveyRow> => {
+			const plan = await this.plan({ entryId, branch: options.branch, lineCounts: true });
+			const { pointId, fallback, changed, added, removed, linksSkipped, otherSkipped, files } = plan;
+			return {
+				...(pointId === undefined ? {} : { pointId }),
+				...{ fallback, changed, added, removed, linksSkipped, otherSkipped },
+				approximate: false,
+				changedByHand: files.filter((file) => file.changedByHand).length,
+			};
+		};
+		return Promise.all(options.entryIds.map(row));
+	}
+
 	async diff(): Promise<string> {
 		return "";
 	}

@@ -7,6 +7,7 @@
 mod apply;
 mod leftover;
 mod plan;
+mod present;
 mod resume;
 mod step;
 #[cfg(test)]
@@ -24,19 +25,11 @@ use crate::store::Inner;
 use crate::tree::{Entry, TrackedPath};
 
 pub(crate) use apply::apply;
+pub(crate) use plan::{CountedPairs, PlanOptions, Planner, diff};
 pub use plan::{FileAction, Plan, PlannedFile, SkipReason};
-pub(crate) use plan::{PlanOptions, diff, plan};
+pub(crate) use present::{Look, Present};
 pub use resume::ResumeHow;
 pub(crate) use resume::resume;
-
-/// The state that a path is to have.
-#[derive(Clone, Debug)]
-pub(crate) struct Target {
-    /// The state.
-    pub(crate) entry: Entry,
-    /// What the agent left behind at its last edit: anything else is a change by hand.
-    pub(crate) note: Option<Entry>,
-}
 
 /// A file that could not be restored.
 #[derive(Clone, Debug, PartialEq, Eq)]

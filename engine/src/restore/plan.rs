@@ -1,8 +1,8 @@
 //! What a restore would do.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -15,7 +15,7 @@ use crate::io::Open;
 use crate::limits::BLOB_BYTES_MAX;
 use crate::lines::{self, Labels, LineCounts};
 use crate::object::large::large_path;
-use crate::restore::Target;
+use crate::restore::present::{Now, Present};
 use crate::store::Inner;
 use crate::tree::{Entry, Reason, TrackedPath};
 use crate::workspace::{Found, FoundFile, Source, find};
@@ -142,60 +142,18 @@ pub(crate) struct PlanOptions {
     pub(crate) line_counts: bool,
     /// Skip files that were changed by hand.
     pub(crate) protect_manual_edits: bool,
-    /// Larger files cannot be kept and are left alone; 0 = no limit.
-    pub(crate) max_file_bytes: u64,
 }
 
-/// What planning one file needs beside the file.
-struct Planner<'a> {
-    inner: &'a Inner,
-    cwd: &'a Path,
-    options: &'a PlanOptions,
-    /// Directories that are the store's, or below it.
-    in_store: HashMap<PathBuf, bool>,
+/// Line counts by content before and after: many plans from one state have the same pairs.
+pub(crate) type CountedPairs = Mutex<HashMap<(Option<Hash>, Option<Hash>), LineCounts>>;
+
+/// What plans of one moment have in common.
+pub(crate) struct Planner<'a> {
+    pub(crate) inner: &'a Inner,
+    pub(crate) present: &'a Present,
+    pub(crate) options: PlanOptions,
+    pub(crate) counted: &'a CountedPairs,
     diffs_until: Instant,
-}
-
-/// Plans to bring each path to its target. Reads the files as they are now and writes nothing.
-pub(crate) fn plan(
-    inner: &Inner,
-    cwd: &Path,
-    targets: BTreeMap<TrackedPath, Target>,
-    options: &PlanOptions,
-) -> Result<Plan> {
-    let planner = Planner {
-        inner,
-        cwd,
-        options,
-        in_store: stores_directories(inner, targets.keys().map(|path| path.resolve(cwd))),
-        diffs_until: Instant::now() + DIFFS_WAIT,
-    };
-    let targets: Vec<(TrackedPath, Target)> = targets.into_iter().collect();
-    let files: Vec<PlannedFile> = inner
-        .pool()
-        .install(|| targets.into_par_iter().map(|(path, target)| planner.file(path, target)).collect::<Result<_>>())?;
-    Ok(Plan::of(files))
-}
-
-/// Which of the directories above the paths belong to the store, by identity: links and other spellings do not help.
-fn stores_directories(inner: &Inner, paths: impl Iterator<Item = PathBuf>) -> HashMap<PathBuf, bool> {
-    let mut known: HashMap<PathBuf, bool> = HashMap::new();
-    for path in paths {
-        let mut new = Vec::new();
-        let mut inside = false;
-        for directory in path.ancestors().skip(1) {
-            if let Some(known) = known.get(directory) {
-                inside = *known;
-                break;
-            }
-            new.push(directory.to_path_buf());
-        }
-        for directory in new.into_iter().rev() {
-            inside = inside || inner.io.stat(&directory).is_ok_and(|stat| stat.identity() == inner.identity());
-            known.insert(directory, inside);
-        }
-    }
-    known
 }
 
 impl Plan {
@@ -220,37 +178,47 @@ impl Plan {
     }
 }
 
-impl Planner<'_> {
-    fn file(&self, path: TrackedPath, target: Target) -> Result<PlannedFile> {
-        let absolute = path.resolve(self.cwd);
-        let bytes_max = if self.options.max_file_bytes == 0 { u64::MAX } else { self.options.max_file_bytes };
-        let found = if absolute.parent().is_some_and(|parent| self.in_store.get(parent) == Some(&true)) {
-            Found::Refused { reason: Reason::Store, detail: None }
-        } else {
-            find(&*self.inner.io, &absolute, bytes_max)?
-        };
-        let from = found.entry();
-        let changed_by_hand = changed_by_hand(target.note.as_ref(), &from);
+impl<'a> Planner<'a> {
+    pub(crate) fn new(inner: &'a Inner, present: &'a Present, options: PlanOptions, counted: &'a CountedPairs) -> Self {
+        Self { inner, present, options, counted, diffs_until: Instant::now() + DIFFS_WAIT }
+    }
+
+    /// Plans to bring each path to its target. Paths that were not looked at are left out.
+    pub(crate) fn plan(&self, targets: BTreeMap<TrackedPath, Entry>) -> Plan {
+        let targets: Vec<(TrackedPath, Entry)> = targets.into_iter().collect();
+        let files: Vec<PlannedFile> = self.inner.pool().install(|| {
+            let targets = targets.into_par_iter();
+            targets
+                .filter_map(|(path, to)| {
+                    let now = self.present.get(&path)?;
+                    Some(self.file(path, to, now))
+                })
+                .collect()
+        });
+        Plan::of(files)
+    }
+
+    fn file(&self, path: TrackedPath, to: Entry, now: &Now) -> PlannedFile {
         let mut file = PlannedFile {
             path,
             action: FileAction::Skip,
             reason: None,
-            from,
-            to: target.entry,
+            from: now.state.clone(),
+            to,
             counts: LineCounts::default(),
-            changed_by_hand,
+            changed_by_hand: now.changed_by_hand,
         };
-        match self.decide(&file, &found) {
+        match self.decide(&file, now.obstacle) {
             Ok(action) => file.action = action,
             Err(reason) => file.reason = Some(reason),
         }
         if self.options.line_counts && file.action.changes() && file.action != FileAction::Chmod {
-            file.counts = self.counts(&found, &file.to);
+            file.counts = self.counts(&file);
         }
-        Ok(file)
+        file
     }
 
-    fn decide(&self, file: &PlannedFile, found: &Found) -> Result<FileAction, SkipReason> {
+    fn decide(&self, file: &PlannedFile, obstacle: Option<SkipReason>) -> Result<FileAction, SkipReason> {
         match &file.to {
             Entry::Absent | Entry::File { .. } => {}
             Entry::NotCaptured { .. } => return Err(SkipReason::NotCaptured),
@@ -261,10 +229,8 @@ impl Planner<'_> {
         if file.from == file.to {
             return Ok(FileAction::Unchanged);
         }
-        match found {
-            Found::Absent | Found::File(_) => {}
-            Found::Linked(_) => return Err(SkipReason::State(Reason::HardLink)),
-            Found::Refused { reason, .. } => return Err(SkipReason::State(*reason)),
+        if let Some(obstacle) = obstacle {
+            return Err(obstacle);
         }
         if self.options.protect_manual_edits && file.changed_by_hand {
             return Err(SkipReason::ChangedByHand);
@@ -301,27 +267,35 @@ impl Planner<'_> {
         if purged.unwrap_or(false) { SkipReason::Purged } else { SkipReason::MissingContent }
     }
 
-    fn counts(&self, found: &Found, to: &Entry) -> LineCounts {
-        let old = match found {
-            Found::File(FoundFile { source: Source::Bytes(bytes), .. }) => Some(Arc::clone(bytes)),
-            Found::Absent => None,
-            _ => return lines::count_large(),
+    fn counts(&self, file: &PlannedFile) -> LineCounts {
+        let pair = (file.from.content(), file.to.content());
+        let counted = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counts) = counted().get(&pair) {
+            return *counts;
+        }
+        let counts = self.count(file);
+        // One that ran out of time may do better the next time.
+        if !counts.approximate {
+            counted().insert(pair, counts);
+        }
+        counts
+    }
+
+    fn count(&self, file: &PlannedFile) -> LineCounts {
+        let old = match file.from {
+            Entry::Absent => None,
+            _ => match self.present.bytes(self.inner, &file.path) {
+                Some(bytes) => Some(bytes),
+                None => return lines::count_large(),
+            },
         };
-        let new = match to.content().map(|content| self.inner.read_object(content)) {
+        let new = match file.to.content().map(|content| self.inner.read_object(content)) {
             None => None,
             Some(Ok(bytes)) => Some(bytes),
             Some(Err(_)) => return lines::count_large(),
         };
         let deadline = self.diffs_until.min(Instant::now() + DIFF_WAIT);
         lines::count(old.as_deref(), new.as_deref(), Some(deadline))
-    }
-}
-
-/// Whether somebody else changed a file since the agent's last edit. What is not known is not held against anybody.
-fn changed_by_hand(note: Option<&Entry>, now: &Entry) -> bool {
-    match (note, now) {
-        (Some(note @ (Entry::Absent | Entry::File { .. })), Entry::Absent | Entry::File { .. }) => note != now,
-        _ => false,
     }
 }
 

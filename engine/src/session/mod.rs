@@ -7,6 +7,7 @@ mod points;
 mod redo;
 mod restore;
 mod snapshot;
+mod survey;
 mod track;
 
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use points::Point;
 pub use redo::{NewRedoItem, RedoItem};
 pub use restore::{PlanRequest, PlanTicket, RestoreReport, Target, UnfinishedRestore};
 pub use snapshot::{NotCaptured, SnapshotOutcome, SnapshotRequest};
+pub use survey::SurveyRow;
 pub use track::{TrackOutcome, Tracking};
 
 /// How to open a session.
@@ -79,6 +81,7 @@ struct State {
     /// Paths tracked since the last point.
     new_paths: HashSet<TrackedPath>,
     plans: restore::Plans,
+    survey: Option<Arc<survey::Survey>>,
 }
 
 /// An open session.

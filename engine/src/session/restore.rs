@@ -10,11 +10,11 @@ use crate::index::rows::{PointKind, RestoreRow};
 use crate::index::tables::{Logical, RowsExt as _};
 use crate::journal::Change;
 use crate::object::pending::Pending;
-use crate::restore::{self, FailedFile, Plan, PlanOptions, ResumeHow};
+use crate::restore::{self, CountedPairs, FailedFile, Look, Plan, PlanOptions, Planner, Present, ResumeHow};
 use crate::session::manifest::Manifest;
 use crate::session::points::Point;
 use crate::session::snapshot::SnapshotRequest;
-use crate::session::{Session, State};
+use crate::session::{Session, State, Tracked};
 use crate::tree::{Entry, Roots, TrackedPath};
 
 /// Plans a handle remembers.
@@ -122,51 +122,65 @@ impl Plans {
     }
 }
 
-impl Session {
-    /// The trees that a target means, the point they belong to, and whether something else stands in.
-    fn resolve_target(&self, target: &Target) -> Result<(Roots, Option<Id>, bool)> {
-        match target {
-            Target::Trees(roots) => Ok((*roots, None, false)),
-            Target::Point(id) => {
-                let points = self.points()?;
-                let point = points.into_iter().find(|point| point.id == *id);
-                let point = point.ok_or_else(|| crate::session::points::no_point(*id))?;
-                Ok((point.roots, Some(point.id), false))
+/// The trees that a target means, the point they belong to, and whether something else stands in.
+pub(super) fn resolve_target(target: &Target, points: &[Point]) -> Result<(Roots, Option<Id>, bool)> {
+    match target {
+        Target::Trees(roots) => Ok((*roots, None, false)),
+        Target::Point(id) => {
+            let point = points.iter().find(|point| point.id == *id);
+            let point = point.ok_or_else(|| crate::session::points::no_point(*id))?;
+            Ok((point.roots, Some(point.id), false))
+        }
+        Target::Message { entry, branch } => {
+            let bound = |entry: &str| {
+                points
+                    .iter()
+                    .rev()
+                    .find(|point| point.kind == PointKind::Operation && point.entry.as_deref() == Some(entry))
+            };
+            if let Some(point) = bound(entry) {
+                return Ok((point.roots, Some(point.id), false));
             }
-            Target::Message { entry, branch } => {
-                let points = self.points()?;
-                let bound = |entry: &str| {
-                    points
-                        .iter()
-                        .rev()
-                        .find(|point| point.kind == PointKind::Operation && point.entry.as_deref() == Some(entry))
-                };
-                if let Some(point) = bound(entry) {
-                    return Ok((point.roots, Some(point.id), false));
-                }
-                let older = branch.iter().take_while(|other| *other != entry).collect::<Vec<_>>();
-                match older.into_iter().rev().find_map(|entry| bound(entry)) {
-                    Some(point) => Ok((point.roots, Some(point.id), true)),
-                    None => Ok((Roots::default(), None, true)),
-                }
+            let older = branch.iter().take_while(|other| *other != entry).collect::<Vec<_>>();
+            match older.into_iter().rev().find_map(|entry| bound(entry)) {
+                Some(point) => Ok((point.roots, Some(point.id), true)),
+                None => Ok((Roots::default(), None, true)),
             }
         }
     }
+}
 
+impl Session {
     /// What going back would do. Writes nothing.
     pub fn plan(&self, request: &PlanRequest) -> Result<PlanTicket> {
-        let (roots, point, fallback) = self.resolve_target(&request.target)?;
+        let (roots, point, fallback) = resolve_target(&request.target, &self.points()?)?;
         let mut state = self.lock_state();
         self.refresh(&mut state)?;
-        let manifest = self.inner.read_again_on_damage(|inner, rows| Manifest::read(inner, rows, roots))?;
-        let targets = self.targets(&state, manifest, self.notes()?, request);
-        let options = PlanOptions {
-            line_counts: request.line_counts,
-            protect_manual_edits: request.protect_manual_edits,
-            max_file_bytes: self.max_file_bytes,
-        };
-        let plan = restore::plan(&self.inner, &self.cwd, targets, &options)?;
+        let wanted = |path: &TrackedPath| request.only.is_empty() || request.only.contains(path);
+        // Everything is read: what a plan says is what will be done.
+        let present = self.present(&state, &wanted, |_, _| Ok(None))?;
+        let targets = self.targets(&state, roots, &wanted)?;
+        let options =
+            PlanOptions { line_counts: request.line_counts, protect_manual_edits: request.protect_manual_edits };
+        let plan = Planner::new(&self.inner, &present, options, &CountedPairs::default()).plan(targets);
         Ok(state.plans.add(PlanTicket { id: 0, point, fallback, plan }))
+    }
+
+    /// The tracked files as they are now. `known` may tell the state of one without reading it.
+    pub(super) fn present(
+        &self,
+        state: &State,
+        wanted: &dyn Fn(&TrackedPath) -> bool,
+        known: impl Fn(&TrackedPath, &Tracked) -> Result<Option<Entry>>,
+    ) -> Result<Present> {
+        let mut notes = self.notes()?;
+        let tracked = state.tracked.iter().filter(|(path, _)| wanted(path));
+        let looks = tracked.map(|(path, tracked)| {
+            Ok(Look { path: path.clone(), note: notes.remove(path), known: known(path, tracked)? })
+        });
+        let looks = looks.collect::<Result<Vec<_>>>()?;
+        let bytes_max = if self.max_file_bytes == 0 { u64::MAX } else { self.max_file_bytes };
+        Present::look(&self.inner, &self.cwd, looks, bytes_max)
     }
 
     /// What the agent left behind, also in other processes.
@@ -186,20 +200,20 @@ impl Session {
 
     /// The wanted state of each tracked path: the point's entry, else the state before the first edit. Paths that are
     /// tracked no more stay as they are, whatever the point says: they are not the agent's.
-    fn targets(
+    pub(super) fn targets(
         &self,
         state: &State,
-        mut manifest: Manifest,
-        mut notes: BTreeMap<TrackedPath, Entry>,
-        request: &PlanRequest,
-    ) -> BTreeMap<TrackedPath, restore::Target> {
-        let wanted = |path: &TrackedPath| request.only.is_empty() || request.only.contains(path);
-        let mut targets = BTreeMap::new();
-        for (path, tracked) in state.tracked.iter().filter(|(path, _)| wanted(path)) {
-            let entry = manifest.entries.remove(path).unwrap_or_else(|| tracked.original.clone());
-            targets.insert(path.clone(), restore::Target { entry, note: notes.remove(path) });
-        }
-        targets
+        roots: Roots,
+        wanted: &dyn Fn(&TrackedPath) -> bool,
+    ) -> Result<BTreeMap<TrackedPath, Entry>> {
+        let mut manifest = self.inner.read_again_on_damage(|inner, rows| Manifest::read(inner, rows, roots))?;
+        let tracked = state.tracked.iter().filter(|(path, _)| wanted(path));
+        Ok(tracked
+            .map(|(path, tracked)| {
+                let entry = manifest.entries.remove(path).unwrap_or_else(|| tracked.original.clone());
+                (path.clone(), entry)
+            })
+            .collect())
     }
 
     /// Unified diff of one file of a plan, from its content now to the planned one. Empty for binary files.

@@ -224,7 +224,7 @@ impl Session {
     }
 
     /// The entry of a file that provably did not change since it was captured.
-    fn unchanged(&self, path: &Path, tracked: &Tracked) -> Result<Option<Entry>> {
+    pub(super) fn unchanged(&self, path: &Path, tracked: &Tracked) -> Result<Option<Entry>> {
         let Some(seen) = &tracked.seen else { return Ok(None) };
         let same = seen.trusted && stat_fingerprint(&*self.inner.io, path)? == seen.stat;
         Ok(same.then(|| seen.entry.clone()))

@@ -429,3 +429,66 @@ fn a_store_that_is_opened_for_reading_keeps_every_byte() {
     store.close().unwrap();
     assert!(files() == before, "a file of the store changed");
 }
+
+#[test]
+fn a_survey_counts_every_state_as_a_plan_does() {
+    let world = World::new();
+    let session = world.session();
+    let a = world.write("a.txt", "one\n");
+    session.track(&a).unwrap();
+    let mut points = vec![take(&session)];
+    for turn in 0..6 {
+        let text: String = (0..=turn).map(|line| format!("line {line} of {turn}\n")).collect();
+        world.write("a.txt", &text);
+        let other = world.write(&format!("dir/{turn}.txt"), "new\n");
+        session.track(&other).unwrap();
+        session.tool_done(&other, false).unwrap();
+        points.push(take(&session));
+    }
+    fs::remove_file(world.cwd.join("dir/2.txt")).unwrap();
+    world.write("dir/3.txt", "by hand\n");
+    fs::hard_link(world.cwd.join("dir/4.txt"), world.cwd.join("twin")).unwrap();
+    fs::write(world.cwd.join("dir/4.txt"), "linked").unwrap();
+    let survey = session.survey().unwrap();
+    let targets: Vec<Target> = points.iter().map(|point| Target::Point(point.id)).collect();
+    let rows = session.survey_rows(survey, &targets, false).unwrap();
+    for (target, row) in targets.into_iter().zip(rows) {
+        let row = row.unwrap();
+        let request = PlanRequest { target, only: vec![], line_counts: true, protect_manual_edits: false };
+        let PlanTicket { plan, point, .. } = session.plan(&request).unwrap();
+        let by_hand = plan.files.iter().filter(|file| file.action.changes() && file.changed_by_hand).count() as u64;
+        assert!(plan.changed > 0 && plan.links_skipped == 1 && by_hand > 0, "{plan:?}");
+        let expected = SurveyRow {
+            point,
+            fallback: false,
+            changed: plan.changed,
+            added: plan.added,
+            removed: plan.removed,
+            approximate: false,
+            changed_by_hand: by_hand,
+            links_skipped: plan.links_skipped,
+            other_skipped: plan.other_skipped,
+        };
+        assert_eq!(row, expected);
+    }
+}
+
+#[test]
+fn a_survey_row_that_cannot_be_counted_does_not_spoil_the_others() {
+    let world = World::new();
+    let session = world.session();
+    let point = take(&session);
+    let survey = session.survey().unwrap();
+    let rows = session.survey_rows(survey, &[Target::Point(Id::random()), Target::Point(point.id)], false).unwrap();
+    assert_eq!(rows[0].as_ref().unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(rows[1].as_ref().unwrap().changed, 0);
+}
+
+#[test]
+fn only_the_newest_survey_answers() {
+    let world = World::new();
+    let session = world.session();
+    let old = session.survey().unwrap();
+    session.survey().unwrap();
+    assert_eq!(session.survey_rows(old, &[], false).unwrap_err().kind(), ErrorKind::NotFound);
+}

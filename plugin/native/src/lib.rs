@@ -10,6 +10,7 @@ mod call;
 mod error;
 mod session;
 mod store;
+mod survey;
 mod values;
 mod worker;
 

@@ -8,9 +8,10 @@ use napi::bindgen_prelude::{Object, ToNapiValue};
 use napi_derive::napi;
 
 use crate::call::call;
+use crate::survey::{self, SurveyOptions};
 use crate::values::{
     ApplyOptions, NewRedoItem, PlanOptions, PlanSummary, Point, RedoItem, RestoreOutcome, SessionInfo, SnapshotOptions,
-    SnapshotResult, TrackResult, point_id, restore_id, resume_how, whole,
+    SnapshotResult, TrackResult, number, point_id, restore_id, resume_how, whole,
 };
 use crate::worker::{SessionKey, Worker};
 
@@ -100,6 +101,18 @@ impl Session {
             let ticket = session.plan(&options.into_engine()?)?;
             Ok(PlanSummary::new(ticket, session.cwd()))
         })
+    }
+
+    /// Looks at the tracked files; the answer names the look for `surveyRows`.
+    #[napi(catch_unwind)]
+    pub fn survey<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        self.call(env, |session| session.survey().map(number))
+    }
+
+    /// What going back to before each of many messages would change.
+    #[napi(catch_unwind)]
+    pub fn survey_rows<'env>(&self, env: &'env Env, survey: f64, options: SurveyOptions) -> napi::Result<Object<'env>> {
+        self.call(env, move |session| survey::rows(session, survey, options))
     }
 
     /// Unified diff of one file of a plan.
