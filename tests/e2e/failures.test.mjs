@@ -1,39 +1,13 @@
 /** Bad surroundings: one clear notice with the reason and the next step, the agent goes on, nothing is overwritten. */
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
-import {
-	chmodSync,
-	existsSync,
-	mkdirSync,
-	readdirSync,
-	readFileSync,
-	statSync,
-	symlinkSync,
-	writeFileSync,
-} from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { rewriteFormat } from "./format-line.mjs";
-import { piCli, piNode } from "./harness/pi-sandbox.mjs";
-import { candySandbox, extension, PiRpc, problems, rows, undo } from "./support.mjs";
+import { asNobody, BOTH, candySandbox, contents, PiRpc, problems, rows, undo } from "./support.mjs";
 
 const timeout = 90_000;
-const NOBODY = 65534;
-
-/** Name, size and hash of every file below a folder. */
-function contents(folder) {
-	return readdirSync(folder, { recursive: true })
-		.map(String)
-		.sort()
-		.filter((name) => statSync(join(folder, name)).isFile())
-		.map((name) => [
-			name,
-			createHash("sha256")
-				.update(readFileSync(join(folder, name)))
-				.digest("hex"),
-		]);
-}
 
 /** Runs a prompt with a tool and both commands; the one notice must match. */
 async function staysOff(s, pi, pattern) {
@@ -50,9 +24,7 @@ test("a store inside the workspace is refused, whatever way it is spelled", { ti
 	const s = await candySandbox(t);
 	symlinkSync(s.cwd, join(s.root, "alias"));
 	for (const storageDir of [s.cwd, join(s.cwd, ".candy"), join(s.root, "alias", "deep", "er")]) {
-		const settings = join(s.agentDir, "settings.json");
-		const changed = JSON.parse(readFileSync(settings, "utf8"));
-		writeFileSync(settings, JSON.stringify({ ...changed, candyUndo: { language: "en", storageDir } }));
+		s.configure({ storageDir });
 		const pi = await PiRpc.start(s);
 		await staysOff(s, pi, /inside the workspace\. Set candyUndo\.storageDir to a folder outside of it/);
 		await pi.close();
@@ -102,28 +74,11 @@ test("a store from a newer version is left as it is", { timeout }, async (t) => 
 	}
 });
 
-/** A pi that runs without root's power to write everywhere. */
-function asNobody(s) {
-	if (process.getuid?.() !== 0) return true;
-	const drop = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"];
-	try {
-		execFileSync("setpriv", [...drop, piNode(), piCli(), "--version"], { env: s.env, stdio: "ignore" });
-	} catch {
-		return false;
-	}
-	s.spawn = (args, options = {}) =>
-		spawn("setpriv", [...drop, s.node, ...s.piArgs(...args)], { cwd: s.cwd, env: s.env, ...options });
-	execFileSync("chown", ["-R", `${NOBODY}:${NOBODY}`, s.root]);
-	return true;
-}
-
 test("a store that cannot be written is said once; when it can be again, recording goes on", { timeout }, async (t) => {
 	const s = await candySandbox(t);
 	const parent = join(s.home, "locked");
 	mkdirSync(parent);
-	const settings = join(s.agentDir, "settings.json");
-	const changed = JSON.parse(readFileSync(settings, "utf8"));
-	writeFileSync(settings, JSON.stringify({ ...changed, candyUndo: { language: "en", storageDir: parent } }));
+	s.configure({ storageDir: parent });
 	if (!asNobody(s)) return t.skip("another user cannot run pi from here");
 	chmodSync(parent, 0o500);
 	const pi = await PiRpc.start(s);
@@ -176,17 +131,19 @@ test("a damaged index is reported with the command that repairs it, and nothing 
 	assert.deepEqual(contents(s.store), before);
 });
 
-test("another extension's /undo is named", { timeout }, async (t) => {
-	const other = (folder) => {
-		const file = join(folder, "other-undo.ts");
-		writeFileSync(file, 'export default (pi) => pi.registerCommand("undo", { handler: async () => {} });\n');
-		return file;
-	};
-	const first = await candySandbox(t);
-	const s = await candySandbox(t, { extensions: [extension, other(first.root)] });
+test("another extension's /undo is named, and ours is still to be had under the name that pi gives it", {
+	timeout,
+}, async (t) => {
+	const s = await candySandbox(t);
+	s.extend("other-undo", 'pi.registerCommand("undo", { handler: async () => {} });');
 	const pi = await PiRpc.start(s);
 	assert.equal(problems(pi).length, 1);
 	assert.match(problems(pi)[0], /\/undo is also a command of .*other-undo\.ts.*Remove that extension/);
+	const named = (await pi.commands()).map(({ name }) => name).filter((name) => /^(un|re)do/.test(name));
+	assert.deepEqual(named, ["undo:1", "redo", "undo:2"]);
+	await pi.prompt("WRITE a.txt one");
+	await pi.command("/undo:1", [{ select: /WRITE a/ }, BOTH]);
+	assert.equal(s.exists("a.txt"), false);
 });
 
 test("switched off: nothing is opened, and the commands say why", { timeout }, async (t) => {

@@ -1,5 +1,7 @@
 /** What the tests of the plugin share: a sandbox with the plugin loaded, and short ways to say what a test does. */
-import { existsSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -8,7 +10,10 @@ import { CURRENT_PI, createSandbox, piPackage } from "./harness/pi-sandbox.mjs";
 
 const plugin = fileURLToPath(new URL("../../plugin/", import.meta.url));
 export const extension = join(plugin, "extensions", "index.ts");
-const addon = join(plugin, "native", "pi-candy-undo.node");
+export const addon = join(plugin, "native", "pi-candy-undo.node");
+
+/** Number of the user without rights that every system has. */
+const NOBODY = 65534;
 
 export const BOTH = { select: "Restore code and conversation" };
 export const CODE = { select: /^Restore code$/ };
@@ -41,6 +46,20 @@ export async function candySandbox(t, { candyUndo = {}, settings = {}, ...option
 	});
 	t?.after(() => sandbox.dispose());
 	sandbox.store = join(sandbox.home, ".pi", "candy-store");
+	/** Other settings of the plugin, for the pis that start from now on. */
+	sandbox.configure = (changed) => {
+		const file = join(sandbox.agentDir, "settings.json");
+		const all = JSON.parse(readFileSync(file, "utf8"));
+		writeFileSync(file, JSON.stringify({ ...all, candyUndo: { language: "en", ...changed } }));
+	};
+	/** Another extension, loaded after the plugin. `body` is that of a function that gets `pi`. */
+	sandbox.extend = (name, body) => {
+		const file = join(sandbox.root, `${name}.ts`);
+		const imports = 'import { writeFileSync } from "node:fs";\nimport { createRequire } from "node:module";\n';
+		writeFileSync(file, `${imports}export default (pi: any) => {\n${body}\n};\n`);
+		sandbox.extensions.push(file);
+		return file;
+	};
 	return sandbox;
 }
 
@@ -73,6 +92,50 @@ export async function rows(pi) {
 		},
 	]);
 	return shown;
+}
+
+/** Opens `/undo` for a row, cancels the menu, and returns the row, and the menu's title and entries. */
+export async function menu(pi, row) {
+	const shown = {};
+	const look = (request, reply) => {
+		Object.assign(shown, { title: request.title, options: request.options });
+		reply({ cancelled: true });
+	};
+	const choose = (options) => (shown.row = options.find((option) => row.test(option)));
+	await pi.command("/undo", [{ select: choose }, { hold: look }]);
+	return shown;
+}
+
+/** Name and hash of every file below a folder. */
+export function contents(folder) {
+	return readdirSync(folder, { recursive: true })
+		.map(String)
+		.sort()
+		.filter((name) => statSync(join(folder, name)).isFile())
+		.map((name) => [
+			name,
+			createHash("sha256")
+				.update(readFileSync(join(folder, name)))
+				.digest("hex"),
+		]);
+}
+
+/**
+ * Makes the pi of a sandbox run without root's power to write everywhere. False where that cannot be done. Call it when
+ * all files are there: they change hands.
+ */
+export function asNobody(s) {
+	if (process.getuid?.() !== 0) return true;
+	const drop = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", "--"];
+	try {
+		execFileSync("setpriv", [...drop, s.node, ...s.piArgs("--version")], { env: s.env, stdio: "ignore" });
+	} catch {
+		return false;
+	}
+	s.spawn = (args, options = {}) =>
+		spawn("setpriv", [...drop, s.node, ...s.piArgs(...args)], { cwd: s.cwd, env: s.env, ...options });
+	execFileSync("chown", ["-R", `${NOBODY}:${NOBODY}`, s.root]);
+	return true;
 }
 
 /** Waits until `check` is true. */
