@@ -1,12 +1,16 @@
 /** Registers `/undo` and `/redo`, and finds out whether they can be reached by these names. */
 import { realpathSync } from "node:fs";
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { type Completion, completeArguments } from "./arguments.ts";
+import { entryText, userMessages } from "./branch.ts";
 import { toCandyError } from "./errors.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { LiveSession } from "./live.ts";
+import { actionLabel } from "./menu.ts";
 import { explain } from "./notices.ts";
 import type { Ports } from "./ports.ts";
 import { runRedo } from "./redo.ts";
+import { cutColumns, oneLine, PREVIEW_COLUMNS } from "./rows.ts";
 import type { Texts } from "./text/index.ts";
 import { runUndo } from "./undo.ts";
 
@@ -34,6 +38,7 @@ async function execute(
 	lifecycle: Lifecycle,
 	ctx: ExtensionCommandContext,
 	command: { name: string; run: Command },
+	args: string,
 ): Promise<void> {
 	if (ready(ports, lifecycle, ctx) === undefined) return;
 	await ctx.waitForIdle();
@@ -41,7 +46,7 @@ async function execute(
 	if (live === undefined) return;
 	if (!live.enter(command.name)) return ctx.ui.notify(live.texts.t("busy.open"), "warning");
 	try {
-		await command.run(pi, ports, ctx, live);
+		await command.run(pi, ports, ctx, live, args);
 	} catch (thrown) {
 		const error = toCandyError(thrown);
 		live.log.write("command failed", { command: command.name, code: error.code, message: error.message });
@@ -51,12 +56,26 @@ async function execute(
 	}
 }
 
+/** Messages offered while the number of one is being typed. */
+const MESSAGES_COMPLETED_MAX = 20;
+
+function complete(ports: Ports, lifecycle: Lifecycle, texts: Texts, typed: string): Completion[] | null {
+	const newest = userMessages(lifecycle.branch()).reverse().slice(0, MESSAGES_COMPLETED_MAX);
+	return completeArguments(typed, {
+		messages: newest.map((entry) => cutColumns(oneLine(entryText(entry)), PREVIEW_COLUMNS, ports.columns)),
+		action: (action) => actionLabel(texts, action),
+	});
+}
+
 /** May be called again: a later registration of the same extension replaces the earlier one. */
 export function registerCommands(pi: ExtensionAPI, ports: Ports, lifecycle: Lifecycle, texts: Texts): void {
 	for (const command of COMMANDS) {
 		pi.registerCommand(command.name, {
 			description: texts.t(`command.${command.name}`),
-			handler: (_args, ctx) => execute(pi, ports, lifecycle, ctx, command),
+			...(command.name === "undo"
+				? { getArgumentCompletions: (typed: string) => complete(ports, lifecycle, texts, typed) }
+				: {}),
+			handler: (args, ctx) => execute(pi, ports, lifecycle, ctx, command, args),
 		});
 	}
 }

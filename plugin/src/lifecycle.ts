@@ -1,13 +1,15 @@
 /** Opens the history when a session starts, gives it back when it ends, and knows why it is off. */
 import type { ExtensionAPI, ExtensionContext, SessionStartEvent } from "@earendil-works/pi-coding-agent";
+import type { BranchEntry } from "./branch.ts";
 import { type CandyError, toCandyError } from "./errors.ts";
+import { Footer } from "./footer.ts";
 import { type LiveOptions, LiveSession } from "./live.ts";
 import { NO_LOG, openLog } from "./log.ts";
 import { explain, Notices } from "./notices.ts";
 import type { Ports } from "./ports.ts";
 import { parseSettings, type Settings, type SettingsWarning, storePlaces } from "./settings.ts";
 import { readSettingsFiles } from "./settings-source.ts";
-import { Texts } from "./text/index.ts";
+import { chosenLanguage, Texts } from "./text/index.ts";
 
 /** The first cleanup waits until the user is surely not waiting for the start any more. */
 const TIDY_DELAY_MS = 60_000;
@@ -25,13 +27,15 @@ export class Lifecycle {
 	#settings: Settings | undefined;
 	#notices: Notices | undefined;
 	#timer: NodeJS.Timeout | undefined;
+	#footer: Footer | undefined;
+	#branch: () => readonly BranchEntry[] = () => [];
 
 	constructor(pi: ExtensionAPI, ports: Ports) {
 		this.#pi = pi;
 		this.#ports = ports;
 		// Before a session starts there are no merged settings: the user's own file names the language.
 		const early = parseSettings(readSettingsFiles(ports.files, "", false).section);
-		this.#texts = new Texts(early.settings.language);
+		this.#texts = textsOf(early.settings);
 		this.#state = { kind: "off", reason: this.#texts.t("off.starting") };
 	}
 
@@ -51,6 +55,16 @@ export class Lifecycle {
 		return this.#notices;
 	}
 
+	/** The branch of the present session; empty where there is none. */
+	branch(): readonly BranchEntry[] {
+		try {
+			return this.#branch();
+		} catch {
+			// pi takes the context away when a session ends.
+			return [];
+		}
+	}
+
 	/** The open session, for handlers that have nothing to do without one. */
 	get live(): LiveSession | undefined {
 		return this.#state.kind === "on" ? this.#state.live : undefined;
@@ -60,9 +74,12 @@ export class Lifecycle {
 		await this.stop({ tidy: false });
 		const { settings, warnings, unreadable } = this.#readSettings(ctx);
 		this.#settings = settings;
-		this.#texts = new Texts(settings.language);
+		this.#texts = textsOf(settings);
 		// Without a user interface nothing may be written, so nothing is even opened.
 		if (!ctx.hasUI) return this.#turnOff("off.noUi");
+		this.#branch = () => ctx.sessionManager.getBranch();
+		const footer = new Footer((text) => ctx.ui.setStatus("candy-undo", text), this.#texts);
+		this.#footer = footer;
 		const notices = new Notices(
 			(message, level) => ctx.ui.notify(message, level),
 			() => this.#texts,
@@ -75,6 +92,7 @@ export class Lifecycle {
 			settings,
 			texts: this.#texts,
 			notices,
+			footer,
 			log: settings.log ? openLog(places.log, this.#ports.now) : NO_LOG,
 			storePath: places.store,
 			cwd: ctx.cwd,
@@ -94,6 +112,9 @@ export class Lifecycle {
 	async stop(options: { tidy: boolean }): Promise<void> {
 		clearTimeout(this.#timer);
 		const { live } = this;
+		this.#footer?.show("on");
+		this.#footer = undefined;
+		this.#branch = () => [];
 		this.#state = { kind: "off", reason: this.#texts.t("off.starting") };
 		await live?.close(options);
 	}
@@ -104,12 +125,14 @@ export class Lifecycle {
 		try {
 			const live = await LiveSession.open({ ...options, addon: this.#ports.loadNative() });
 			this.#state = { kind: "on", live };
+			options.footer.show("on");
 			const files = live.unfinished.reduce((sum, restore) => sum + restore.files, 0);
 			if (live.unfinished.length > 0) notices.once("unfinished", "warning", "unfinished.notice", { count: files });
 			return;
 		} catch (thrown) {
 			error = toCandyError(thrown);
 		}
+		options.footer.show("off");
 		log.write("open failed", { code: error.code, message: error.message });
 		if (error.code === "CANDY_NO_ADDON") {
 			const reason = this.#texts.t("off.noAddon", { reason: error.message });
@@ -152,6 +175,10 @@ export class Lifecycle {
 		}, TIDY_DELAY_MS);
 		this.#timer.unref();
 	}
+}
+
+function textsOf(settings: Pick<Settings, "language">): Texts {
+	return new Texts(chosenLanguage(settings.language, Intl.DateTimeFormat().resolvedOptions().locale));
 }
 
 /** Only a fork inside pi reports where it came from; one from the command line is known by its header. */

@@ -1,6 +1,7 @@
 /** One pi session with its history open: what lives from `session_start` to `session_shutdown`. */
 import { realpath } from "node:fs/promises";
 import { toCandyError } from "./errors.ts";
+import type { Footer } from "./footer.ts";
 import type { Log } from "./log.ts";
 import type { NativeModule } from "./native.ts";
 import type { Notices } from "./notices.ts";
@@ -16,6 +17,7 @@ export interface LiveOptions {
 	settings: Settings;
 	texts: Texts;
 	notices: Notices;
+	footer: Footer;
 	log: Log;
 	storePath: string;
 	cwd: string;
@@ -37,7 +39,7 @@ export class LiveSession {
 	#command: string | undefined;
 
 	private constructor(store: CandyStore, session: CandySession, options: LiveOptions) {
-		const { notices, texts, settings, log } = options;
+		const { notices, footer, texts, settings, log } = options;
 		this.store = store;
 		this.session = session;
 		this.settings = settings;
@@ -45,7 +47,9 @@ export class LiveSession {
 		this.log = log;
 		this.unfinished = session.info().unfinished;
 		this.operations = new Operations(session, settings.maxSnapshotsPerSession, {
+			taken: () => footer.show("on"),
 			failed(error) {
+				footer.show("degraded");
 				log.write("snapshot failed", { code: error.code, message: error.message });
 				notices.failure("notice.snapshotFailed", error);
 			},
@@ -58,6 +62,7 @@ export class LiveSession {
 		this.tracker = new Tracker(session, {
 			gap: (reason) => operations.addGap(reason),
 			failed(error) {
+				footer.show("degraded");
 				log.write("track failed", { code: error.code, message: error.message });
 				notices.failure("notice.trackFailed", error);
 			},

@@ -4,8 +4,17 @@ import { entryText, landsOnParent } from "./branch.ts";
 
 export const ENTRY_TYPE = "candy-undo";
 
+/** Files named in an entry: it is read with every start of the session. */
+const FILES_MARKED_MAX = 50;
+
 /** Data of our session entries. `anchor` is a leaf one can return to, and is never drawn. */
-export type MarkerData = { kind: "undo"; text: string } | { kind: "redo" } | { kind: "anchor" };
+export type MarkerData =
+	| { kind: "undo"; text: string }
+	| { kind: "redo" }
+	| { kind: "anchor" }
+	/** Files went back, the conversation stayed. */
+	| { kind: "code"; text: string; files: string[] }
+	| { kind: "codeRedo"; files: string[] };
 
 export type Navigation =
 	| { outcome: "moved"; oldLeafId: string | undefined }
@@ -77,8 +86,28 @@ export async function returnTo(pi: ExtensionAPI, ctx: ExtensionCommandContext, l
 	return { outcome: "moved", oldLeafId: undefined };
 }
 
+/** Notes in the session that files moved while the conversation stayed. */
+export function markFiles(pi: ExtensionAPI, data: Extract<MarkerData, { files: string[] }>): void {
+	pi.appendEntry(ENTRY_TYPE, { ...data, files: data.files.slice(0, FILES_MARKED_MAX) });
+}
+
 export function isMarker(data: unknown): data is MarkerData {
 	if (typeof data !== "object" || data === null) return false;
-	const kind: unknown = Reflect.get(data, "kind");
-	return kind === "anchor" || kind === "redo" || (kind === "undo" && typeof Reflect.get(data, "text") === "string");
+	const field = (name: string): unknown => Reflect.get(data, name);
+	const files = field("files");
+	const hasText = typeof field("text") === "string";
+	const hasFiles = Array.isArray(files) && files.every((file) => typeof file === "string");
+	switch (field("kind")) {
+		case "anchor":
+		case "redo":
+			return true;
+		case "undo":
+			return hasText;
+		case "code":
+			return hasText && hasFiles;
+		case "codeRedo":
+			return hasFiles;
+		default:
+			return false;
+	}
 }

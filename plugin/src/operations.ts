@@ -17,6 +17,8 @@ interface Run {
 }
 
 export interface OperationEvents {
+	/** A snapshot was taken: the store works. */
+	taken(): void;
 	failed(error: CandyError): void;
 	notCaptured(files: NotCaptured[]): void;
 }
@@ -134,6 +136,7 @@ export class Operations {
 			const { point, notCaptured } = await this.#session.snapshot({ ...options, maxPoints: this.#maxPoints });
 			this.#currentPointId = point.id;
 			this.#looseGaps = undefined;
+			this.#events.taken();
 			if (notCaptured.length > 0) this.#events.notCaptured(notCaptured);
 			return point;
 		} catch (thrown) {

@@ -3,10 +3,10 @@ import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-c
 import type { BranchEntry } from "./branch.ts";
 import type { LiveSession } from "./live.ts";
 import type { Action } from "./menu.ts";
-import { type Navigation, rewindTo, type Summary } from "./navigate.ts";
+import { markFiles, type Navigation, rewindTo, type Summary } from "./navigate.ts";
 import type { Level } from "./notices.ts";
 import type { Ports } from "./ports.ts";
-import { applyPlan, failureText, handChanged, keptLines, skippedLines } from "./restore.ts";
+import { applyPlan, failureText, handChanged, keptLines, skippedLines, writtenFiles } from "./restore.ts";
 import { gapList, planFor, type UndoRow } from "./rows.ts";
 import type { RedoType } from "./store.ts";
 
@@ -29,6 +29,8 @@ interface Report {
 interface FilesDone {
 	/** Undefined: nothing had to be written, so there is nothing to redo. */
 	redoPointId: string | undefined;
+	/** As people read their paths. */
+	written: string[];
 }
 
 function worse(report: Report, level: Level): void {
@@ -44,7 +46,7 @@ async function restoreFiles(task: Task, report: Report): Promise<FilesDone | und
 	const skipped = skippedLines(texts, plan);
 	if (plan.changed === 0) {
 		report.lines.push(texts.t("result.alreadyThere"), ...skipped);
-		return { redoPointId: undefined };
+		return { redoPointId: undefined, written: [] };
 	}
 	const outcome = await applyPlan(ports, live, plan);
 	live.log.write("restored", { entryId: row.entry.id, restored: outcome.restored, failed: outcome.failed.length });
@@ -61,7 +63,7 @@ async function restoreFiles(task: Task, report: Report): Promise<FilesDone | und
 	report.lines.push(...kept, ...skipped);
 	if (task.gaps.length > 0) report.lines.push(texts.t("result.gaps", { list: gapList(texts, task.gaps) }));
 	if (byHand.length + kept.length + skipped.length > 0) worse(report, "warning");
-	return { redoPointId: outcome.redoPoint.id };
+	return { redoPointId: outcome.redoPoint.id, written: writtenFiles(plan) };
 }
 
 function reportNavigation(task: Task, report: Report, navigation: Navigation, summarized: boolean): void {
@@ -93,11 +95,11 @@ async function pushRedo(task: Task, pointId: string | undefined, navigation: Nav
 
 async function rewind(task: Task, summary: Summary | undefined): Promise<Navigation> {
 	const { pi, ctx, live, row } = task;
-	if (summary !== undefined) ctx.ui.setStatus("candy-undo", live.texts.t("summary.working"));
+	if (summary !== undefined) ctx.ui.setStatus("candy-undo-summary", live.texts.t("summary.working"));
 	try {
 		return await rewindTo(pi, ctx, { entryId: row.entry.id, preview: row.preview }, summary);
 	} finally {
-		if (summary !== undefined) ctx.ui.setStatus("candy-undo", undefined);
+		if (summary !== undefined) ctx.ui.setStatus("candy-undo-summary", undefined);
 	}
 }
 
@@ -120,7 +122,7 @@ export async function perform(task: Task, action: Exclude<Action, "nothing">): P
 	if (!ctx.isIdle()) return ctx.ui.notify(texts.t("busy.running"), "warning");
 
 	const report: Report = { lines: [], level: "info" };
-	let files: FilesDone | undefined = { redoPointId: undefined };
+	let files: FilesDone | undefined = { redoPointId: undefined, written: [] };
 	if (action === "both" || action === "code") files = await restoreFiles(task, report);
 	let navigation: Navigation | undefined;
 	if (files !== undefined && action !== "code") {
@@ -131,5 +133,8 @@ export async function perform(task: Task, action: Exclude<Action, "nothing">): P
 		}
 	}
 	ctx.ui.notify(report.lines.join("\n"), report.level);
+	if (files !== undefined && files.written.length > 0 && navigation?.outcome !== "moved") {
+		markFiles(task.pi, { kind: "code", text: task.row.preview, files: files.written });
+	}
 	if (files !== undefined) await pushRedo(task, files.redoPointId, navigation);
 }

@@ -4,6 +4,7 @@ import { commandClashes, registerCommands } from "./commands.ts";
 import { toCandyError } from "./errors.ts";
 import { toolGap } from "./gaps.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { NOTE_TYPE, revertedFiles } from "./note.ts";
 import { resolveToolPath } from "./paths.ts";
 import type { Ports } from "./ports.ts";
 
@@ -72,18 +73,25 @@ export function install(pi: ExtensionAPI, ports: Ports): { lifecycle: Lifecycle 
 		if (event.streamingBehavior === undefined) lastInput = event;
 	});
 
-	pi.on(
-		"before_agent_start",
-		guarded(async (event, ctx) => {
-			const prompt = promptOf(event, lastInput);
-			lastInput = undefined;
-			await lifecycle.retry();
-			const { live } = lifecycle;
-			if (live === undefined) return;
-			await live.operations.begin(ctx.sessionManager.getLeafId(), prompt);
-			if (prompt !== undefined) await live.session.redoClear();
-		}),
-	);
+	const beginRun: Handler<object> = guarded(async (event, ctx) => {
+		const prompt = promptOf(event, lastInput);
+		lastInput = undefined;
+		await lifecycle.retry();
+		const { live } = lifecycle;
+		if (live === undefined) return;
+		await live.operations.begin(ctx.sessionManager.getLeafId(), prompt);
+		if (prompt !== undefined) await live.session.redoClear();
+	});
+
+	pi.on("before_agent_start", async (event, ctx) => {
+		await beginRun(event, ctx);
+		const { live } = lifecycle;
+		if (live?.settings.notifyModel !== true) return undefined;
+		const files = revertedFiles(ctx.sessionManager.getBranch());
+		if (files.length === 0) return undefined;
+		const content = live.texts.t("note.reverted", { list: live.texts.list(files) });
+		return { message: { customType: NOTE_TYPE, content, display: true } };
+	});
 
 	pi.on(
 		"context",

@@ -3,10 +3,10 @@ import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-c
 import type { CandyError } from "./errors.ts";
 import { toCandyError } from "./errors.ts";
 import type { LiveSession } from "./live.ts";
-import { returnTo } from "./navigate.ts";
+import { markFiles, returnTo } from "./navigate.ts";
 import type { Level } from "./notices.ts";
 import type { Ports } from "./ports.ts";
-import { applyPlan, failureText, handChanged, keptLines, shortPoint, skippedLines } from "./restore.ts";
+import { applyPlan, failureText, handChanged, keptLines, shortPoint, skippedLines, writtenFiles } from "./restore.ts";
 import type { PlanSummary, RedoItem } from "./store.ts";
 
 interface Redone {
@@ -14,6 +14,8 @@ interface Redone {
 	level: Level;
 	/** False: files failed, and the item stays so that the redo can be repeated. */
 	done: boolean;
+	/** As people read their paths. */
+	written: string[];
 }
 
 /** The plan of the state before the undo; undefined when the store no longer has it. */
@@ -30,11 +32,11 @@ async function planBack(live: LiveSession, pointId: string): Promise<PlanSummary
 async function putFilesBack(ports: Ports, live: LiveSession, plan: PlanSummary): Promise<Redone> {
 	const { texts } = live;
 	const skipped = skippedLines(texts, plan);
-	if (plan.changed === 0) return { lines: [texts.t("result.alreadyThere"), ...skipped], level: "info", done: true };
+	if (plan.changed === 0) return { lines: [texts.t("result.alreadyThere"), ...skipped], level: "info", done: true, written: [] };
 	const outcome = await applyPlan(ports, live, plan);
 	live.log.write("redone", { restored: outcome.restored, failed: outcome.failed.length });
 	if (outcome.failed.length > 0) {
-		return { lines: [failureText(texts, outcome, "redo")], level: "error", done: false };
+		return { lines: [failureText(texts, outcome, "redo")], level: "error", done: false, written: [] };
 	}
 	const lines = [texts.t("result.redoneFiles", { count: outcome.restored })];
 	const byHand = handChanged(plan);
@@ -45,7 +47,7 @@ async function putFilesBack(ports: Ports, live: LiveSession, plan: PlanSummary):
 	const kept = keptLines(texts, outcome);
 	lines.push(...kept, ...skipped);
 	const level: Level = byHand.length + kept.length + skipped.length > 0 ? "warning" : "info";
-	return { lines, level, done: true };
+	return { lines, level, done: true, written: writtenFiles(plan) };
 }
 
 /** Moves the conversation; what could not be moved stays on the stack as a conversation of its own. */
@@ -89,7 +91,7 @@ async function redoItem(
 	const leafId = item.oldLeafId ?? undefined;
 	const pointId = item.pointId ?? undefined;
 	if (leafId !== undefined && ctx.sessionManager.getEntry(leafId) === undefined) return drop("redo.entryGone");
-	let redone: Redone = { lines: [], level: "info", done: true };
+	let redone: Redone = { lines: [], level: "info", done: true, written: [] };
 	if (pointId !== undefined) {
 		const plan = await planBack(live, pointId);
 		if (plan === undefined) return drop("redo.pointGone");
@@ -97,8 +99,10 @@ async function redoItem(
 		redone = await putFilesBack(ports, live, plan);
 	}
 	if (redone.done) {
-		if (leafId === undefined) await session.redoPop();
-		else await moveBack(pi, ctx, live, leafId, redone);
+		if (leafId === undefined) {
+			await session.redoPop();
+			if (redone.written.length > 0) markFiles(pi, { kind: "codeRedo", files: redone.written });
+		} else await moveBack(pi, ctx, live, leafId, redone);
 	}
 	ctx.ui.notify(redone.lines.join("\n"), redone.level);
 }

@@ -53,6 +53,11 @@ export function keptLines(texts: Texts, outcome: RestoreOutcome): string[] {
 	return count === 0 ? [] : [texts.t("result.kept", { count, list: texts.list(outcome.kept) })];
 }
 
+/** The files that a plan writes, creates, deletes or gives another mode. */
+export function writtenFiles(plan: PlanSummary): string[] {
+	return plan.files.filter(({ action }) => action !== "skip" && action !== "unchanged").map(({ display }) => display);
+}
+
 /** Files whose hand-made changes were replaced. */
 export function handChanged(plan: PlanSummary): string[] {
 	return plan.files

@@ -1,8 +1,8 @@
 /** Rows of the picker: one user message each, with what going back to before it would change. */
-import { type BranchEntry, entryText, userMessages } from "./branch.ts";
+import { type BranchEntry, entryText, entryTime, userMessages } from "./branch.ts";
 import { toCandyError } from "./errors.ts";
 import type { LiveSession } from "./live.ts";
-import type { PlanSummary, Point } from "./store.ts";
+import type { PlanSummary, Point, SurveyRow } from "./store.ts";
 import type { Texts } from "./text/index.ts";
 
 /** Columns of message text in a row. */
@@ -20,7 +20,12 @@ export interface UndoRow {
 	gaps: string[];
 }
 
-export type RowPlan = PlanSummary | "pending" | "failed";
+export type RowPlan = SurveyRow | "pending" | "failed";
+
+/** Rows counted first: those of the page that is on the screen. */
+const FIRST_ROWS = 12;
+/** Rows counted at a time after that: few enough that closing the list stops the work soon. */
+const MORE_ROWS = 32;
 
 /** Cuts at a grapheme boundary, so that no emoji or accent is torn apart. */
 export function cutColumns(text: string, max: number, columns: (text: string) => number): string {
@@ -46,20 +51,42 @@ export async function undoRows(
 	branch: readonly BranchEntry[],
 	columns: (text: string) => number,
 ): Promise<UndoRow[]> {
+	const all = await live.session.points();
 	const points = new Map<string, Point>();
-	for (const point of await live.session.points()) if (point.entryId) points.set(point.entryId, point);
-	const newest = userMessages(branch).reverse().slice(0, live.settings.pickerLimit);
+	for (const point of all) if (point.entryId) points.set(point.entryId, point);
+	const messages = userMessages(branch);
+	const withoutHistory = new Set(messagesWithoutHistory(messages, points, all).map((entry) => entry.id));
+	const newest = messages.reverse().slice(0, live.settings.pickerLimit);
 	return newest.map((entry, at) => {
 		const text = oneLine(entryText(entry));
 		const point = points.get(entry.id);
+		const gaps = live.operations.gapsOf(entry.id, point);
 		return {
 			number: at + 1,
 			entry,
 			text,
 			preview: cutColumns(text, PREVIEW_COLUMNS, columns) || live.texts.t("row.noText"),
 			hasPoint: point !== undefined,
-			gaps: live.operations.gapsOf(entry.id, point),
+			gaps: gaps.length === 0 && withoutHistory.has(entry.id) ? ["off"] : gaps,
 		};
+	});
+}
+
+/**
+ * Messages whose turns nobody recorded: the history began after them, or was off for a while. A point that is missing
+ * for another reason was dropped by the cap, and then those before it are missing, too.
+ */
+export function messagesWithoutHistory<E extends BranchEntry>(
+	messages: readonly E[],
+	points: ReadonlyMap<string, Point>,
+	all: readonly Point[],
+): E[] {
+	const baseline = all.find((point) => point.kind === "baseline");
+	const firstRecorded = messages.findIndex((entry) => points.has(entry.id));
+	return messages.filter((entry, at) => {
+		if (points.has(entry.id)) return false;
+		const beforeHistory = baseline !== undefined && (entryTime(entry) ?? Infinity) < baseline.createdAt;
+		return beforeHistory || (firstRecorded !== -1 && at > firstRecorded);
 	});
 }
 
@@ -75,11 +102,9 @@ function changes(texts: Texts, plan: RowPlan): string[] {
 	const parts: string[] = [];
 	if (plan.changed === 0) parts.push(texts.t("row.noChange"));
 	else {
-		const approximate = plan.files.some((file) => file.approximate);
+		const { added, removed } = plan;
 		parts.push(texts.t("row.files", { count: plan.changed }));
-		parts.push(
-			texts.t(approximate ? "row.linesApproximate" : "row.lines", { added: plan.added, removed: plan.removed }),
-		);
+		parts.push(texts.t(plan.approximate ? "row.linesApproximate" : "row.lines", { added, removed }));
 	}
 	if (plan.linksSkipped > 0) parts.push(texts.t("row.links", { count: plan.linksSkipped }));
 	if (plan.otherSkipped > 0) parts.push(texts.t("row.skipped", { count: plan.otherSkipped }));
@@ -113,24 +138,39 @@ export function planFor(
 	});
 }
 
-/** Plans row after row, newest first, until the list is closed. */
-export async function planRows(
+/** Counts all rows from one look at the files, the newest first, until the list is closed. */
+export async function countRows(
 	live: LiveSession,
 	branch: readonly BranchEntry[],
 	rows: readonly UndoRow[],
 	found: (index: number, plan: RowPlan) => void,
 	signal?: AbortSignal,
 ): Promise<void> {
-	for (const [index, row] of rows.entries()) {
-		if (signal?.aborted) return;
-		let plan: RowPlan;
+	const failed = (thrown: unknown): void => {
+		const { code, message } = toCandyError(thrown);
+		live.log.write("survey failed", { code, message });
+	};
+	let survey: number | undefined;
+	try {
+		survey = await live.session.survey();
+	} catch (thrown) {
+		failed(thrown);
+	}
+	const options = { branch: branch.map((entry) => entry.id), protectManualEdits: live.settings.protectManualEdits };
+	for (let from = 0; from < rows.length && !signal?.aborted; ) {
+		const part = rows.slice(from, from + (from === 0 ? FIRST_ROWS : MORE_ROWS));
+		let counts: readonly SurveyRow[] = [];
 		try {
-			plan = await planFor(live, branch, row.entry.id, true);
+			const entryIds = part.map((row) => row.entry.id);
+			if (survey !== undefined) counts = await live.session.surveyRows(survey, { ...options, entryIds });
 		} catch (thrown) {
-			const error = toCandyError(thrown);
-			live.log.write("plan failed", { entryId: row.entry.id, code: error.code, message: error.message });
-			plan = "failed";
+			failed(thrown);
 		}
-		if (!signal?.aborted) found(index, plan);
+		if (signal?.aborted) return;
+		for (const [at] of part.entries()) {
+			const row = counts[at];
+			found(from + at, row === undefined || row.error !== undefined ? "failed" : row);
+		}
+		from += part.length;
 	}
 }

@@ -5,7 +5,7 @@ import type { Language } from "./text/index.ts";
 
 export interface Settings {
 	enabled: boolean;
-	language: Language;
+	language: Language | "auto";
 	/** Undefined: the store is `~/.pi/candy-store`. */
 	storageDir: string | undefined;
 	exclude: string[];
@@ -19,6 +19,8 @@ export interface Settings {
 	cleanupPeriodDays: number;
 	pickerLimit: number;
 	protectManualEdits: boolean;
+	/** Whether the model is told of files that an undo took back. */
+	notifyModel: boolean;
 	log: boolean;
 }
 
@@ -42,6 +44,7 @@ export const DEFAULT_SETTINGS: Readonly<Settings> = {
 	cleanupPeriodDays: 30,
 	pickerLimit: 100,
 	protectManualEdits: false,
+	notifyModel: true,
 	log: false,
 };
 
@@ -61,7 +64,7 @@ type Check<T> = (value: unknown) => value is T;
 const isBoolean: Check<boolean> = (value) => typeof value === "boolean";
 const isStrings: Check<string[]> = (value): value is string[] =>
 	Array.isArray(value) && value.every((item) => typeof item === "string" && item !== "");
-const isLanguage: Check<Language> = (value) => value === "zh" || value === "en";
+const isLanguage: Check<Settings["language"]> = (value) => value === "zh" || value === "en" || value === "auto";
 const isNumberFrom =
 	(min: number): Check<number> =>
 	(value): value is number =>
@@ -87,6 +90,7 @@ const CHECKS: { [K in keyof Settings]: Check<NonNullable<Settings[K]>> } = {
 	cleanupPeriodDays: isNumberFrom(0),
 	pickerLimit: isCountFrom(1),
 	protectManualEdits: isBoolean,
+	notifyModel: isBoolean,
 	log: isBoolean,
 };
 
@@ -132,6 +136,7 @@ export function parseSettings(section: unknown): { settings: Settings; warnings:
 		cleanupPeriodDays: read("cleanupPeriodDays"),
 		pickerLimit: read("pickerLimit"),
 		protectManualEdits: read("protectManualEdits"),
+		notifyModel: read("notifyModel"),
 		log: read("log"),
 	};
 	return { settings, warnings };

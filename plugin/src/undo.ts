@@ -1,11 +1,13 @@
 /** The `/undo` command: choose a message, choose what to take back, take it back. */
 import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import { parseArguments } from "./arguments.ts";
 import { choose } from "./choose.ts";
 import type { LiveSession } from "./live.ts";
-import { actionLabel, menuActions, menuTitle } from "./menu.ts";
+import type { Action } from "./menu.ts";
+import { chooseAction } from "./menu-dialog.ts";
 import { perform, type Task } from "./perform.ts";
 import type { Ports } from "./ports.ts";
-import { planFor, planRows, rowLabel, type UndoRow, undoRows } from "./rows.ts";
+import { countRows, planFor, rowLabel, type UndoRow, undoRows } from "./rows.ts";
 import { settleUnfinished } from "./unfinished.ts";
 
 async function chooseRow(
@@ -18,10 +20,14 @@ async function chooseRow(
 	const branch = ctx.sessionManager.getBranch();
 	const index = await choose(ports, texts, ctx, {
 		title: texts.t("picker.title"),
-		items: rows.map((row) => ({ label: rowLabel(texts, row, "pending"), search: row.text })),
+		items: rows.map((row) => ({
+			label: rowLabel(texts, row, "pending"),
+			cut: `${row.number}. ${row.preview}`,
+			search: row.text,
+		})),
 		help: "picker.help",
 		fill: (setLabel, signal) =>
-			planRows(
+			countRows(
 				live,
 				branch,
 				rows,
@@ -40,25 +46,30 @@ export async function runUndo(
 	ports: Ports,
 	ctx: ExtensionCommandContext,
 	live: LiveSession,
+	args: string,
 ): Promise<void> {
 	const { texts } = live;
+	const wish = parseArguments(args);
+	if (wish.unknown !== undefined) return ctx.ui.notify(texts.t("undo.usage", { word: wish.unknown }), "warning");
 	if (!(await settleUnfinished(ports, ctx, live))) return;
 	const rows = await undoRows(live, ctx.sessionManager.getBranch(), ports.columns);
 	if (rows.length === 0) return ctx.ui.notify(texts.t("undo.nothing"), "info");
-	const row = await chooseRow(ports, ctx, live, rows);
+	if (wish.number !== undefined && wish.number > rows.length) {
+		return ctx.ui.notify(texts.t("undo.noSuchRow", { number: wish.number, count: rows.length }), "warning");
+	}
+	// An action alone means the newest message: what "undo" means where there is nothing to choose from.
+	const number = wish.number ?? (wish.action === undefined ? undefined : 1);
+	const row = number === undefined ? await chooseRow(ports, ctx, live, rows) : rows[number - 1];
 	if (row === undefined) return;
 
 	// The branch may have grown while the list was open.
 	const branch = ctx.sessionManager.getBranch();
-	const plan = await planFor(live, branch, row.entry.id, true);
 	const gaps = rows.slice(0, row.number).flatMap((later) => later.gaps);
-	const actions = menuActions(plan);
-	const at = await choose(ports, texts, ctx, {
-		title: menuTitle(texts, { row, plan, gaps, now: ports.now() }),
-		items: actions.map((action) => ({ label: actionLabel(texts, action) })),
-		help: "picker.menuHelp",
-	});
-	const action = at === undefined ? undefined : actions[at];
+	const ask = async (): Promise<Action | undefined> => {
+		const plan = await planFor(live, branch, row.entry.id, true);
+		return chooseAction(ports, ctx, live, { row, plan, gaps, now: ports.now() });
+	};
+	const action = wish.action ?? (await ask());
 	if (action === undefined || action === "nothing") return;
 	const task: Task = { pi, ports, ctx, live, branch, row, gaps };
 	await perform(task, action);

@@ -10,7 +10,11 @@ import type { Ports } from "../src/ports.ts";
 import { FakeDisk } from "./fake-native.ts";
 
 type Handler = (event: object, ctx: object) => unknown;
-type Command = { description: string; handler: (args: string, ctx: object) => Promise<void> };
+type Command = {
+	description: string;
+	getArgumentCompletions?: (typed: string) => { value: string; label: string; description?: string }[] | null;
+	handler: (args: string, ctx: object) => Promise<void>;
+};
 /** Answer to a select: a matching option, or undefined to cancel; or what to do while the dialog is open. */
 export type Answer = RegExp | undefined | (() => Promise<RegExp | undefined>);
 
@@ -40,6 +44,10 @@ export class StubPi {
 	readonly notifications: { message: string; level: string }[] = [];
 	readonly dialogs: Dialog[] = [];
 	readonly errors: string[] = [];
+	/** What the footer shows. */
+	readonly statuses = new Map<string, string>();
+	/** Messages that the extension added to runs. */
+	readonly notes: string[] = [];
 	readonly commands = new Map<string, Command>();
 	readonly world: World;
 	readonly entries: BranchEntry[];
@@ -142,7 +150,10 @@ export class StubPi {
 				setEditorText: (text: string) => {
 					this.editorText = text;
 				},
-				setStatus: () => {},
+				setStatus: (key: string, text: string | undefined) => {
+					if (text === undefined) this.statuses.delete(key);
+					else this.statuses.set(key, text);
+				},
 			},
 		};
 	}
@@ -189,12 +200,13 @@ export class StubPi {
 		await this.emit("session_shutdown", { reason });
 	}
 
-	/** Runs a command with scripted answers; returns what it notified. */
-	async command(name: string, answers: Answer[] = [], inputs: (string | undefined)[] = []): Promise<string[]> {
+	/** Runs a command line with scripted answers; returns what it notified. */
+	async command(line: string, answers: Answer[] = [], inputs: (string | undefined)[] = []): Promise<string[]> {
 		this.#answers = answers;
 		this.#inputs = inputs;
 		const before = this.notifications.length;
-		await this.commands.get(name)?.handler("", this.context());
+		const [name = "", ...words] = line.split(" ");
+		await this.commands.get(name)?.handler(words.join(" "), this.context());
 		return this.notifications.slice(before).map(({ message }) => message);
 	}
 
@@ -202,8 +214,14 @@ export class StubPi {
 	async prompt(text: string, work: () => Promise<void> = async () => {}, source = "rpc"): Promise<string> {
 		await this.emit("input", { text, source });
 		this.idle = false;
-		await this.emit("before_agent_start", { messageType: "user", prompt: text });
+		const results = await this.emit("before_agent_start", { messageType: "user", prompt: text });
 		const id = this.append({ type: "message", message: { role: "user", content: [{ type: "text", text }] } });
+		for (const result of results) {
+			const note: unknown = typeof result === "object" && result !== null ? Reflect.get(result, "message") : undefined;
+			if (typeof note !== "object" || note === null) continue;
+			this.notes.push(String(Reflect.get(note, "content")));
+			this.append({ type: "custom_message", ...note });
+		}
 		await this.emit("context");
 		await work();
 		this.append({ type: "message", message: { role: "assistant", content: [] } });

@@ -8,9 +8,10 @@ export const en = {
 	"command.redo": "Take back the last /undo",
 
 	"picker.title": "Rewind to before…",
-	"picker.help": "↑↓ choose · ←→ page · type to filter · Enter select · Esc cancel",
+	"picker.help": "↑↓ choose · ←→ page · type: filter · Enter select · Esc cancel",
 	"picker.menuHelp": "↑↓ choose · Enter select · Esc cancel",
 	"picker.position": "{at} of {total}",
+	"picker.positionShort": "{at}/{total}",
 	"picker.filter": "Filter: {text}",
 	"picker.noMatch": "No message matches",
 
@@ -26,6 +27,7 @@ export const en = {
 	"row.noText": "(no text)",
 	"row.gaps": "not covered: {list}",
 
+	"gap.off": "history was off",
 	"gap.bash": "bash",
 	"gap.powershell": "powershell",
 	"gap.user-bash": "your own ! command",
@@ -52,6 +54,7 @@ export const en = {
 	"reason.purged": "purged from the history",
 	"reason.no-pre-image": "its earlier content was never seen",
 	"reason.missing-content": "its recorded content is missing",
+	"reason.changed-by-hand": "changed by hand",
 	"reason.unknown": "{reason}",
 
 	"menu.title": "Rewind to before this message?",
@@ -61,6 +64,8 @@ export const en = {
 	"menu.files": { one: "{count} file would change:", other: "{count} files would change:" },
 	"menu.noFiles": "No file would change.",
 	"menu.moreFiles": { one: "and {count} more", other: "and {count} more" },
+	"menu.help": "↑↓ choose · Enter select · d show the changes · Esc cancel",
+	"menu.tooSoon": "Have a look first; Enter then confirms.",
 	"menu.fallback":
 		"There is no snapshot of this moment: the nearest older state is used, so more may change than you expect.",
 	"menu.gaps": "Not covered since then: {list}",
@@ -71,12 +76,31 @@ export const en = {
 	"menu.summarizeCustom": "Summarize with custom prompt",
 	"menu.nothing": "Never mind",
 
-	"file.create": "{path} (created again, +{added})",
-	"file.modify": "{path} (+{added} -{removed})",
-	"file.delete": "{path} (deleted, -{removed})",
-	"file.chmod": "{path} (mode only)",
-	"file.skip": "{path} (left alone: {reason})",
+	// These follow a path.
+	"file.create": " (created again, {changes})",
+	"file.modify": " ({changes})",
+	"file.delete": " (deleted, {changes})",
+	"file.chmod": " (mode only)",
+	"file.skip": " (left alone: {reason})",
 	"file.byHand": "{text} — changed by hand since the agent's last edit",
+	"file.added": "+{added}",
+	"file.removed": "-{removed}",
+	"file.lines": "+{added} -{removed}",
+	"file.linesApproximate": "~ +{added} -{removed}",
+	"file.binary": "binary",
+
+	"diff.help": "- now, + after · ↑↓ space · n/p file · Esc back",
+	"diff.position": "File {file}/{total}",
+	"diff.loading": "Loading…",
+	"diff.empty": "No lines differ any more.",
+	"diff.binary": "A binary or very large file: there are no lines to show.",
+	"diff.chmod": "Only the mode would change.",
+	"diff.skip": "Nothing happens to this file: {reason}.",
+	"diff.failed": "The changes cannot be shown: {reason}",
+	"diff.noNewline": "(no line break at the end of the file)",
+	"diff.endings.toLf": "Only the line endings differ: CRLF now, LF after the undo.",
+	"diff.endings.toCrlf": "Only the line endings differ: LF now, CRLF after the undo.",
+	"diff.endings.mixed": "Only the line endings differ.",
 
 	"summary.prompt": "What should the summary keep?",
 	"summary.working": "Summarizing…",
@@ -134,6 +158,8 @@ export const en = {
 	"unfinished.finished": { one: "Finished: {count} file restored.", other: "Finished: {count} files restored." },
 	"unfinished.rolledBack": { one: "Rolled back: {count} file.", other: "Rolled back: {count} files." },
 
+	"undo.usage": "/undo does not know “{word}”. Use /undo, /undo 2, /undo --code, /undo 3 --both …",
+	"undo.noSuchRow": "There is no message {number}; the list goes from 1 to {count}.",
 	"undo.nothing": "There is no message to go back to.",
 	"redo.nothing": "There is nothing to redo.",
 	"redo.entryGone":
@@ -144,6 +170,21 @@ export const en = {
 
 	"card.undo": "Rewound to before “{text}”",
 	"card.redo": "Undo taken back",
+	"card.code": {
+		one: "{count} file is back to before “{text}”",
+		other: "{count} files are back to before “{text}”",
+	},
+	"card.codeRedo": {
+		one: "{count} file is as it was before the undo",
+		other: "{count} files are as they were before the undo",
+	},
+
+	"note.reverted":
+		"The user took back changes with /undo. These files do not hold what you last saw; read them again before you " +
+		"edit them: {list}",
+
+	"footer.off": "file history: off",
+	"footer.degraded": "file history: incomplete",
 
 	"off.title": "candy-undo is off: {reason}",
 	"off.disabled": "it is switched off in the settings (candyUndo.enabled).",

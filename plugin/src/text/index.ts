@@ -17,6 +17,12 @@ export type Values = Readonly<Record<string, string | number>>;
 
 export const LANGUAGES: Readonly<Record<Language, Readonly<Record<TextKey, Entry>>>> = { zh, en };
 
+/** The language of a setting; `auto` follows the system, as far as there is a language for it. */
+export function chosenLanguage(setting: Language | "auto", systemLocale: string): Language {
+	if (setting !== "auto") return setting;
+	return systemLocale.toLowerCase().startsWith("zh") ? "zh" : "en";
+}
+
 const LOCALES: Readonly<Record<Language, string>> = { zh: "zh-CN", en: "en" };
 
 const MINUTE_MS = 60_000;

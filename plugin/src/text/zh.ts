@@ -11,6 +11,7 @@ export const zh = {
 	"picker.help": "↑↓ 选择 · ←→ 翻页 · 输入文字过滤 · Enter 确定 · Esc 取消",
 	"picker.menuHelp": "↑↓ 选择 · Enter 确定 · Esc 取消",
 	"picker.position": "第 {at} 条，共 {total} 条",
+	"picker.positionShort": "{at}/{total}",
 	"picker.filter": "过滤：{text}",
 	"picker.noMatch": "没有匹配的消息",
 
@@ -26,6 +27,7 @@ export const zh = {
 	"row.noText": "（无文本）",
 	"row.gaps": "未覆盖：{list}",
 
+	"gap.off": "当时未启用历史",
 	"gap.bash": "bash",
 	"gap.powershell": "powershell",
 	"gap.user-bash": "你自己执行的 ! 命令",
@@ -52,6 +54,7 @@ export const zh = {
 	"reason.purged": "已从历史中清除",
 	"reason.no-pre-image": "从未见过它更早的内容",
 	"reason.missing-content": "记录的内容已丢失",
+	"reason.changed-by-hand": "被手动修改",
 	"reason.unknown": "{reason}",
 
 	"menu.title": "回退到这条消息之前？",
@@ -61,6 +64,8 @@ export const zh = {
 	"menu.files": "将改动 {count} 个文件：",
 	"menu.noFiles": "不会改动任何文件。",
 	"menu.moreFiles": "以及另外 {count} 个",
+	"menu.help": "↑↓ 选择 · Enter 确定 · d 查看改动 · Esc 取消",
+	"menu.tooSoon": "请先看一眼，再按 Enter 确定。",
 	"menu.fallback": "这一时刻没有快照，将使用最近的更早状态，改动范围可能比预期大。",
 	"menu.gaps": "此后未覆盖的改动：{list}",
 	"menu.both": "恢复代码和对话",
@@ -70,12 +75,31 @@ export const zh = {
 	"menu.summarizeCustom": "按自定义提示摘要后回退",
 	"menu.nothing": "算了",
 
-	"file.create": "{path}（重新创建，+{added}）",
-	"file.modify": "{path}（+{added} -{removed}）",
-	"file.delete": "{path}（删除，-{removed}）",
-	"file.chmod": "{path}（仅权限）",
-	"file.skip": "{path}（保持原样：{reason}）",
+	// 以下文字接在路径之后。
+	"file.create": "（重新创建，{changes}）",
+	"file.modify": "（{changes}）",
+	"file.delete": "（删除，{changes}）",
+	"file.chmod": "（仅权限）",
+	"file.skip": "（保持原样：{reason}）",
 	"file.byHand": "{text} — 在 agent 最后一次编辑之后被手动修改",
+	"file.added": "+{added}",
+	"file.removed": "-{removed}",
+	"file.lines": "+{added} -{removed}",
+	"file.linesApproximate": "约 +{added} -{removed}",
+	"file.binary": "二进制",
+
+	"diff.help": "- 现在 + 回退后 · ↑↓ 空格 · n/p 文件 · Esc 返回",
+	"diff.position": "文件 {file}/{total}",
+	"diff.loading": "加载中…",
+	"diff.empty": "已经没有不同的行。",
+	"diff.binary": "二进制文件或文件过大，没有可显示的行。",
+	"diff.chmod": "只会改动权限。",
+	"diff.skip": "此文件保持原样：{reason}。",
+	"diff.failed": "无法显示改动：{reason}",
+	"diff.noNewline": "（文件末尾没有换行）",
+	"diff.endings.toLf": "只有换行符不同：现在是 CRLF，回退后是 LF。",
+	"diff.endings.toCrlf": "只有换行符不同：现在是 LF，回退后是 CRLF。",
+	"diff.endings.mixed": "只有换行符不同。",
 
 	"summary.prompt": "摘要应保留什么？",
 	"summary.working": "正在生成摘要…",
@@ -112,6 +136,8 @@ export const zh = {
 	"unfinished.finished": "已完成：恢复 {count} 个文件。",
 	"unfinished.rolledBack": "已退回：{count} 个文件。",
 
+	"undo.usage": "/undo 不认识「{word}」。用法：/undo、/undo 2、/undo --code、/undo 3 --both……",
+	"undo.noSuchRow": "没有第 {number} 条消息；列表是 1 到 {count}。",
 	"undo.nothing": "没有可以回退的消息。",
 	"redo.nothing": "没有可以重做的操作。",
 	"redo.entryGone": "无法撤销上次 undo：它在对话中的位置已不存在，该记录已丢弃。",
@@ -121,6 +147,13 @@ export const zh = {
 
 	"card.undo": "已回退到「{text}」之前",
 	"card.redo": "已撤销上次 undo",
+	"card.code": "{count} 个文件已回到「{text}」之前",
+	"card.codeRedo": "{count} 个文件已回到撤销之前的状态",
+
+	"note.reverted": "用户用 /undo 撤销了部分改动。以下文件的内容与你上次看到的不同，修改前请重新读取：{list}",
+
+	"footer.off": "文件历史：已关闭",
+	"footer.degraded": "文件历史：不完整",
 
 	"off.title": "candy-undo 未启用：{reason}",
 	"off.disabled": "设置中已关闭（candyUndo.enabled）。",
