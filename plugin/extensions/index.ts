@@ -8,7 +8,7 @@ import { loadNative } from "../src/native.ts";
 import { ENTRY_TYPE } from "../src/navigate.ts";
 import { install } from "../src/plugin.ts";
 import { renderCard } from "../src/ui/card.ts";
-import { chooseInTerminal } from "../src/ui/list-dialog.ts";
+import { chooseInTerminal } from "../src/ui/terminal-dialog.ts";
 
 export default function candyUndo(pi: ExtensionAPI): void {
 	const { lifecycle } = install(pi, {

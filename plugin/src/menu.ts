@@ -1,5 +1,6 @@
 /** The menu shown after a message was chosen: title, files, actions. */
 import { entryTime } from "./branch.ts";
+import type { ListTitle, Piece, TitleLine } from "./ports.ts";
 import { gapList, type UndoRow } from "./rows.ts";
 import type { PlanFile, PlanSummary } from "./store.ts";
 import type { TextKey, Texts } from "./text/index.ts";
@@ -8,9 +9,6 @@ export type Action = "both" | "conversation" | "code" | "summarize" | "summarize
 
 const WITH_FILES: readonly Action[] = ["both", "conversation", "code", "summarize", "summarizeCustom", "nothing"];
 const WITHOUT_FILES: readonly Action[] = ["conversation", "summarize", "summarizeCustom", "nothing"];
-
-/** Files named in the menu; the rest is counted. */
-const FILES_SHOWN_MAX = 8;
 
 export function menuActions(plan: PlanSummary): readonly Action[] {
 	return plan.changed > 0 ? WITH_FILES : WITHOUT_FILES;
@@ -25,30 +23,32 @@ export function reasonText(texts: Texts, reason: string | undefined): string {
 	return texts.has(key) ? texts.t(key) : texts.t("reason.unknown", { reason: reason ?? "?" });
 }
 
-function fileLine(texts: Texts, file: PlanFile): string {
-	const values = {
-		path: file.display,
-		added: file.added,
-		removed: file.removed,
-		reason: file.action === "skip" ? reasonText(texts, file.reason) : "",
-	};
-	const key: TextKey = file.action === "unchanged" ? "file.modify" : `file.${file.action}`;
-	const text = texts.t(key, values);
-	return file.changedByHand ? texts.t("file.byHand", { text }) : text;
+/** What the lines of a file are, in the words of the menu. */
+function changesText(texts: Texts, { added, removed, binary, approximate, action }: PlanFile): string {
+	if (binary) return texts.t("file.binary");
+	const values = { added, removed };
+	if (action === "create") return texts.t("file.added", values);
+	if (action === "delete") return texts.t("file.removed", values);
+	return texts.t(approximate ? "file.linesApproximate" : "file.lines", values);
 }
 
-/** What would happen, by file; files changed by hand come first, because their loss would hurt most. */
-export function fileLines(texts: Texts, plan: PlanSummary): string[] {
+/** The path may be cut, what happens to it stays. */
+export function filePiece(texts: Texts, file: PlanFile): Piece {
+	const key: TextKey = file.action === "unchanged" ? "file.modify" : `file.${file.action}`;
+	const reason = file.action === "skip" ? reasonText(texts, file.reason) : "";
+	let suffix = texts.t(key, { changes: changesText(texts, file), reason });
+	if (file.changedByHand && file.reason !== "changed-by-hand") suffix = texts.t("file.byHand", { text: suffix });
+	return { text: file.display, suffix, cut: "start" };
+}
+
+/** Files that something happens to or that are left alone; those changed by hand first: their loss would hurt most. */
+export function menuFiles(plan: PlanSummary): PlanFile[] {
 	const touched = plan.files.filter((file) => file.action !== "unchanged");
-	const sorted = [
+	return [
 		...touched.filter((file) => file.changedByHand && file.action !== "skip"),
 		...touched.filter((file) => !file.changedByHand && file.action !== "skip"),
 		...touched.filter((file) => file.action === "skip"),
 	];
-	const lines = sorted.slice(0, FILES_SHOWN_MAX).map((file) => `  ${fileLine(texts, file)}`);
-	const more = sorted.length - FILES_SHOWN_MAX;
-	if (more > 0) lines.push(`  ${texts.t("menu.moreFiles", { count: more })}`);
-	return lines;
 }
 
 export interface MenuFacts {
@@ -59,15 +59,25 @@ export interface MenuFacts {
 	now: number;
 }
 
-export function menuTitle(texts: Texts, { row, plan, gaps, now }: MenuFacts): string {
+export function menuTitle(texts: Texts, { row, plan, gaps, now }: MenuFacts): ListTitle {
+	const blank: TitleLine = { text: "", kind: "blank" };
 	const time = entryTime(row.entry);
-	const lines = [texts.t("menu.title"), "", texts.t("menu.quote", { text: row.preview })];
-	if (time !== undefined) lines.push(texts.t("menu.time", { ago: texts.ago(time, now) }));
-	lines.push("");
-	lines.push(plan.changed > 0 ? texts.t("menu.files", { count: plan.changed }) : texts.t("menu.noFiles"));
-	lines.push(...fileLines(texts, plan));
-	if (plan.fallback || !row.hasPoint) lines.push(texts.t("menu.fallback"));
-	if (gaps.length > 0) lines.push(texts.t("menu.gaps", { list: gapList(texts, gaps) }));
-	lines.push("", texts.t("menu.note"));
-	return lines.join("\n");
+	const head: TitleLine[] = [
+		{ text: texts.t("menu.title"), kind: "heading" },
+		blank,
+		{ text: texts.t("menu.quote", { text: row.preview }), kind: "quote" },
+	];
+	if (time !== undefined) head.push({ text: texts.t("menu.time", { ago: texts.ago(time, now) }), kind: "time" });
+	head.push(blank);
+	head.push({ text: plan.changed > 0 ? texts.t("menu.files", { count: plan.changed }) : texts.t("menu.noFiles") });
+	const tail: TitleLine[] = [];
+	if (plan.fallback || !row.hasPoint) tail.push({ text: texts.t("menu.fallback") });
+	if (gaps.length > 0) tail.push({ text: texts.t("menu.gaps", { list: gapList(texts, gaps) }) });
+	tail.push(blank, { text: texts.t("menu.note"), kind: "note" }, blank);
+	return {
+		head,
+		details: menuFiles(plan).map((file) => filePiece(texts, file)),
+		more: (count) => texts.t("menu.moreFiles", { count }),
+		tail,
+	};
 }

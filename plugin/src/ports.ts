@@ -3,23 +3,85 @@ import type { ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
 import type { NativeModule } from "./native.ts";
 import type { SettingsFiles } from "./settings-source.ts";
 
+/** A line of which one part may be cut to make room for the other. */
+export interface Piece {
+	/** Gives way first. */
+	text: string;
+	/** Stays: counts and whatever else was written to be seen. */
+	suffix: string;
+	/** Which end of the text goes; the end unless told. */
+	cut?: "start";
+}
+
 export interface ListItem {
 	label: string;
+	/** Beginning of every label of this item that may be cut on a narrow screen; the rest stays. */
+	cut?: string;
 	/** What the filter looks at; the label where it is missing. */
 	search?: string;
 }
 
+export interface TitleLine {
+	text: string;
+	/** What it is, which decides when it goes on a low screen; a line without stays. */
+	kind?: "blank" | "note" | "time" | "quote" | "heading";
+}
+
+/** Head, details, tail, from top to bottom. A low screen shows fewer of the details. */
+export interface ListTitle {
+	head: readonly TitleLine[];
+	details: readonly Piece[];
+	/** Stands for the details that are left out. */
+	more(hidden: number): string;
+	tail: readonly TitleLine[];
+}
+
+/** One file of the diff view. */
+export interface DiffFile {
+	/** For `load`. */
+	path: string;
+	heading: Piece;
+	/** Said in place of a diff, which is not loaded then. */
+	note?: string;
+}
+
+export type LineEndings = "toLf" | "toCrlf" | "mixed";
+
+/** The changes behind a menu, shown on a key press. */
+export interface DiffSpec {
+	files: readonly DiffFile[];
+	/** Unified diff of one file; empty when there is none to show. */
+	load(path: string): Promise<string>;
+	help: string;
+	labels: {
+		loading: string;
+		/** There is no diff to show. */
+		empty: string;
+		noNewline: string;
+		position(file: number, files: number): string;
+		failed(reason: string): string;
+		onlyLineEndings(how: LineEndings): string;
+	};
+}
+
 export interface ListSpec {
-	/** May have several lines. */
-	title: string;
+	title: ListTitle;
 	items: readonly ListItem[];
 	/** Key help under the list. */
 	help: string;
+	/** Lists that do something on confirmation do not filter, and want to have been seen first. */
+	kind: "messages" | "actions";
 	labels: {
 		position(at: number, total: number): string;
+		/** For low screens. */
+		positionShort(at: number, total: number): string;
 		filter(text: string): string;
 		noMatch: string;
+		/** Confirmed before anybody can have read what it says. */
+		tooSoon: string;
 	};
+	/** Opened with `d`. */
+	diff?: DiffSpec;
 	/** Fills labels in while the list is open, until `signal` says that it was closed. */
 	fill?(setLabel: (index: number, label: string) => void, signal: AbortSignal): Promise<void>;
 }

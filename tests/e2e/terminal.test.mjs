@@ -7,6 +7,12 @@ import { candySandbox, PiRpc } from "./support.mjs";
 const skip = (await tmuxAvailable()) ? false : "tmux is not installed";
 const timeout = 120_000;
 
+/** Enter in a menu, after the moment in which it cannot have been read and does not count. */
+async function confirm(tui) {
+	await new Promise((resolve) => setTimeout(resolve, 300));
+	await tui.keys("Enter");
+}
+
 test("undo and redo with the keyboard", { timeout, skip }, async (t) => {
 	const s = await candySandbox(t);
 	const tui = await PiTui.start(s);
@@ -24,7 +30,7 @@ test("undo and redo with the keyboard", { timeout, skip }, async (t) => {
 	const menu = await tui.waitFor(/→ Restore code and conversation/);
 	assert.match(menu, /│ “MULTI EDIT a\.txt one two ;; SAY ready-two”/);
 	assert.match(menu, /1 file would change:\n\s+a\.txt \(\+1 -1\)/);
-	await tui.keys("Enter");
+	await confirm(tui);
 	await tui.waitFor(/1 file restored\./);
 	assert.equal(s.read("a.txt"), "one");
 	// The card says where the conversation is now, and the undone prompt is back in the editor.

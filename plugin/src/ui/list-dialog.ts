@@ -1,152 +1,179 @@
 /** The list dialog of the terminal: used for the messages and for the menu. */
-import type { ExtensionCommandContext, Theme } from "@earendil-works/pi-coding-agent";
+import type { Theme } from "@earendil-works/pi-coding-agent";
 import {
 	type Component,
 	CURSOR_MARKER,
-	decodeKittyPrintable,
 	type Focusable,
 	matchesKey,
 	type TUI,
+	type TuiMouseEvent,
+	type TuiMouseEventResult,
 	truncateToWidth,
+	visibleWidth,
 	wrapTextWithAnsi,
 } from "@earendil-works/pi-tui";
 import type { ListSpec } from "../ports.ts";
+import { ConfirmGuard } from "./confirm-guard.ts";
+import { fitPiece, fitTitle } from "./fit.ts";
+import { type Keys, typedText } from "./keys.ts";
+import { dialogSpace, listLayout } from "./list-layout.ts";
 import { ListModel } from "./list-model.ts";
+import { visibleText } from "./visible-text.ts";
 
-const PAGE_ROWS_MAX = 12;
-/** Lines of the dialog besides title and rows: two borders, a blank, position, help. */
-const FRAME_LINES = 5;
-/** What stays visible outside of it: pi's footer, and a little of the transcript. */
-const OUTSIDE_LINES = 4;
-/** Rows that a tall title must leave room for. */
-const ROWS_MIN = 6;
+/** Two borders, position, help. */
+const FRAME_LINES = 4;
+/** Position and help share a line. */
+const FRAME_LINES_LOW = 1;
 
-type SelectKey = "up" | "down" | "pageUp" | "pageDown" | "confirm" | "cancel";
-
-interface Keys {
-	matches(data: string, keybinding: `tui.select.${SelectKey}`): boolean;
+export interface DialogHost {
+	tui: Pick<TUI, "requestRender"> & { readonly terminal: { readonly rows: number } };
+	theme: Pick<Theme, "fg" | "bg" | "bold">;
+	keys: Keys;
+	/** Milliseconds of a clock that only runs forward. */
+	now(): number;
 }
 
-const PASTE_START = "\x1b[200~";
-const PASTE_END = "\x1b[201~";
-
-/** The pasted text on one line; undefined for anything but a paste. */
-function pastedText(data: string): string | undefined {
-	return data.startsWith(PASTE_START)
-		? data.slice(PASTE_START.length).replace(PASTE_END, "").replace(/\s+/g, " ")
-		: undefined;
+export interface ListEvents {
+	close(chosen: number | undefined): void;
+	openDiff(): void;
 }
 
-/** Text that a key or a paste puts into the filter; undefined for keys that are no text. */
-function typedText(data: string): string | undefined {
-	const line = pastedText(data) ?? decodeKittyPrintable?.(data) ?? data;
-	return line === "" || /\p{Cc}/u.test(line) ? undefined : line;
+interface Layout {
+	low: boolean;
+	title: string[];
+	page: number;
 }
 
-class ListDialog implements Component, Focusable {
+export class ListDialog implements Component, Focusable {
 	/** Page keys are for this list, not for the transcript behind it. */
 	readonly capturesViewportInput = true;
 	focused = false;
 	readonly #model: ListModel;
 	readonly #spec: ListSpec;
-	readonly #tui: TUI;
-	readonly #theme: Theme;
-	readonly #keys: Keys;
-	readonly #close: (chosen: number | undefined) => void;
+	readonly #host: DialogHost;
+	readonly #events: ListEvents;
+	readonly #guard: ConfirmGuard;
+	#tooSoon = false;
 	/** Columns of the last drawing; page keys need to know how many rows it left. */
 	#width = 80;
+	/** Line of the last drawing that holds the first row. */
+	#firstRow = 0;
 
-	constructor(spec: ListSpec, tui: TUI, theme: Theme, keys: Keys, close: (chosen: number | undefined) => void) {
+	constructor(spec: ListSpec, host: DialogHost, events: ListEvents) {
 		this.#spec = spec;
-		this.#tui = tui;
-		this.#theme = theme;
-		this.#keys = keys;
-		this.#close = close;
+		this.#host = host;
+		this.#events = events;
 		this.#model = new ListModel(spec.items);
+		this.#guard = new ConfirmGuard(host.now);
 	}
 
 	setLabel(index: number, label: string): void {
 		this.#model.setLabel(index, label);
-		this.#tui.requestRender();
+		this.#host.tui.requestRender();
 	}
 
 	invalidate(): void {}
 
 	handleInput(data: string): void {
-		if (this.#keys.matches(data, "tui.select.cancel")) this.#close(undefined);
-		else if (this.#keys.matches(data, "tui.select.confirm")) {
-			if (this.#model.selected !== undefined) this.#close(this.#model.selected);
-		} else this.#edit(data);
+		const { keys, tui } = this.#host;
+		if (keys.matches(data, "tui.select.cancel")) return this.#events.close(undefined);
+		if (keys.matches(data, "tui.select.confirm")) this.#confirm();
+		else {
+			this.#tooSoon = false;
+			this.#edit(data);
+		}
+		tui.requestRender();
+	}
+
+	#confirm(): void {
+		const { selected } = this.#model;
+		if (selected === undefined) return;
+		this.#tooSoon = this.#spec.kind === "actions" && !this.#guard.allows();
+		if (!this.#tooSoon) this.#events.close(selected);
 	}
 
 	#edit(data: string): void {
 		const model = this.#model;
-		if (this.#keys.matches(data, "tui.select.up")) model.move(-1);
-		else if (this.#keys.matches(data, "tui.select.down")) model.move(1);
-		else if (this.#keys.matches(data, "tui.select.pageUp") || matchesKey(data, "left"))
-			model.page(-1, this.#pageSize());
-		else if (this.#keys.matches(data, "tui.select.pageDown") || matchesKey(data, "right")) {
-			model.page(1, this.#pageSize());
-		} else if (matchesKey(data, "backspace")) model.eraseOne();
+		const { keys } = this.#host;
+		const page = (step: 1 | -1): void => model.page(step, this.#layout().page);
+		if (keys.matches(data, "tui.select.up")) model.move(-1);
+		else if (keys.matches(data, "tui.select.down")) model.move(1);
+		else if (keys.matches(data, "tui.select.pageUp") || matchesKey(data, "left")) page(-1);
+		else if (keys.matches(data, "tui.select.pageDown") || matchesKey(data, "right")) page(1);
+		else if (this.#spec.kind === "messages") this.#editFilter(data);
+		else if (this.#spec.diff !== undefined && matchesKey(data, "d")) {
+			this.#guard.hidden();
+			this.#events.openDiff();
+		}
+	}
+
+	#editFilter(data: string): void {
+		const model = this.#model;
+		if (matchesKey(data, "backspace")) model.eraseOne();
 		else if (matchesKey(data, "ctrl+u")) model.setFilter("");
 		else {
 			const text = typedText(data);
 			if (text !== undefined) model.setFilter(model.filter + text);
 		}
-		this.#tui.requestRender();
+	}
+
+	handleMouse(event: TuiMouseEvent): TuiMouseEventResult | undefined {
+		const model = this.#model;
+		if (event.type === "wheel" && event.wheelDelta) {
+			const before = model.selected;
+			model.wheel(event.wheelDelta < 0 ? -1 : 1);
+			return { handled: true, render: model.selected !== before };
+		}
+		if (event.button !== "left" || (event.type !== "press" && event.type !== "click")) return undefined;
+		if (!model.selectVisible(event.y - this.#firstRow, this.#layout().page)) return undefined;
+		// As in pi's own lists: pressing selects, letting go chooses.
+		if (event.type === "click") this.#confirm();
+		return { handled: true, focus: true };
 	}
 
 	render(width: number): string[] {
-		const theme = this.#theme;
-		const border = theme.fg("border", "─".repeat(width));
+		const { theme } = this.#host;
 		this.#width = width;
-		const [heading = "", ...rest] = this.#titleLines();
-		const lines = [border, theme.fg("accent", theme.bold(` ${heading}`)), ...rest.map((line) => ` ${line}`), ""];
-		for (const row of this.#model.visible(this.#pageSize())) {
-			lines.push(row.selected ? theme.fg("accent", `→ ${row.label}`) : `  ${row.label}`);
+		this.#guard.shown();
+		const { low, title, page } = this.#layout();
+		const border = low ? [] : [theme.fg("border", "─".repeat(width))];
+		const [heading = "", ...rest] = title;
+		const lines = [...border, theme.fg("accent", theme.bold(` ${heading}`)), ...rest.map((line) => ` ${line}`)];
+		this.#firstRow = lines.length;
+		for (const row of this.#model.visible(page)) {
+			const text = fitPiece(row, width - 2, visibleWidth);
+			lines.push(row.selected ? theme.fg("accent", `→ ${text}`) : `  ${text}`);
 		}
 		if (this.#model.matchCount === 0) lines.push(theme.fg("muted", `  ${this.#spec.labels.noMatch}`));
-		lines.push(this.#statusLine(), theme.fg("dim", ` ${this.#spec.help}`), border);
+		const status = this.#status(page, low);
+		const help = theme.fg("dim", ` ${this.#spec.help}`);
+		if (low) lines.push(status === "" ? help : `${theme.fg("muted", ` ${status} `)}${help}`);
+		else lines.push(theme.fg("muted", ` ${status}`), help, ...border);
 		return lines.map((line) => truncateToWidth(line, width, "…"));
 	}
 
-	#statusLine(): string {
+	#status(page: number, low: boolean): string {
 		const { position, matchCount, filter } = this.#model;
-		const { labels } = this.#spec;
-		const place = matchCount > this.#pageSize() || filter !== "" ? labels.position(position, matchCount) : "";
-		const cursor = this.focused ? CURSOR_MARKER : "";
-		const typed = filter === "" ? cursor : `${labels.filter(filter)}${cursor}`;
-		return this.#theme.fg("muted", ` ${[place, typed].filter(Boolean).join("   ")}`);
+		const { labels, kind } = this.#spec;
+		if (this.#tooSoon) return labels.tooSoon;
+		const positioned = low ? labels.positionShort : labels.position;
+		const place = matchCount > page || filter !== "" ? positioned(position, matchCount) : "";
+		if (kind === "actions") return place;
+		const typed = filter === "" ? "" : labels.filter(visibleText(filter, visibleWidth));
+		return `${[place, typed].filter(Boolean).join("   ")}${this.focused ? CURSOR_MARKER : ""}`;
 	}
 
-	/** A title taller than the screen would push the choices out of it: blank lines go first, then the end. */
-	#titleLines(): string[] {
-		const lines = this.#spec.title
-			.split("\n")
-			.flatMap((line) => wrapTextWithAnsi(line, Math.max(1, this.#width - 1)));
-		const rows = Math.min(this.#spec.items.length, ROWS_MIN);
-		const room = Math.max(3, this.#tui.terminal.rows - FRAME_LINES - OUTSIDE_LINES - rows);
-		if (lines.length <= room) return lines;
-		const dense = lines.filter((line) => line !== "");
-		return dense.length <= room ? dense : [...dense.slice(0, room - 1), "…"];
-	}
-
-	#pageSize(): number {
-		const room = this.#tui.terminal.rows - FRAME_LINES - OUTSIDE_LINES - this.#titleLines().length;
-		return Math.max(3, Math.min(PAGE_ROWS_MAX, room));
-	}
-}
-
-/** Shows the list and resolves with the chosen index, or undefined. */
-export async function chooseInTerminal(ctx: ExtensionCommandContext, spec: ListSpec): Promise<number | undefined> {
-	const closed = new AbortController();
-	try {
-		return await ctx.ui.custom<number | undefined>((tui, theme, keybindings, done) => {
-			const dialog = new ListDialog(spec, tui, theme, keybindings, done);
-			void spec.fill?.((index, label) => dialog.setLabel(index, label), closed.signal).catch(() => {});
-			return dialog;
+	#layout(): Layout {
+		const space = dialogSpace(this.#host.tui.terminal.rows);
+		const frame = space.low ? FRAME_LINES_LOW : FRAME_LINES;
+		const layout = listLayout(space, this.#spec.items.length, frame);
+		const title = fitTitle(this.#spec.title, {
+			width: Math.max(1, this.#width - 1),
+			room: layout.titleRoom,
+			dense: space.low,
+			columns: visibleWidth,
+			wrap: wrapTextWithAnsi,
 		});
-	} finally {
-		closed.abort();
+		return { low: space.low, title, page: layout.page(title.length) };
 	}
 }

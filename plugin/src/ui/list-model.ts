@@ -4,7 +4,9 @@ import type { ListItem } from "../ports.ts";
 export interface VisibleRow {
 	/** Index among all items. */
 	index: number;
-	label: string;
+	/** Beginning of the label that may be cut, and the rest. */
+	text: string;
+	suffix: string;
 	selected: boolean;
 }
 
@@ -52,6 +54,19 @@ export class ListModel {
 		if (count > 0) this.#at = (this.#at + step + count) % count;
 	}
 
+	/** Steps that stop at the ends, as a mouse wheel makes them. */
+	wheel(steps: number): void {
+		this.page(steps < 0 ? -1 : 1, Math.abs(steps));
+	}
+
+	/** Selects a row of the page that is shown; false where there is none. */
+	selectVisible(row: number, pageSize: number): boolean {
+		const at = Math.floor(this.#at / pageSize) * pageSize + row;
+		if (row < 0 || row >= pageSize || at >= this.#matches.length) return false;
+		this.#at = at;
+		return true;
+	}
+
 	/** One page, stopping at the ends. */
 	page(step: 1 | -1, pageSize: number): void {
 		this.#at = Math.min(Math.max(this.#at + step * pageSize, 0), Math.max(this.#matches.length - 1, 0));
@@ -76,11 +91,11 @@ export class ListModel {
 	/** The page that holds the selection. */
 	visible(pageSize: number): VisibleRow[] {
 		const start = Math.floor(this.#at / pageSize) * pageSize;
-		return this.#matches.slice(start, start + pageSize).map((index, offset) => ({
-			index,
-			label: this.#items[index]?.label ?? "",
-			selected: start + offset === this.#at,
-		}));
+		return this.#matches.slice(start, start + pageSize).map((index, offset) => {
+			const { label, cut } = this.#items[index] ?? { label: "" };
+			const text = cut !== undefined && label.startsWith(cut) ? cut : label;
+			return { index, text, suffix: label.slice(text.length), selected: start + offset === this.#at };
+		});
 	}
 
 	#refilter(): void {
