@@ -71,8 +71,8 @@ export function menuTitle(texts: Texts, { row, plan, gaps, now }: MenuFacts): Li
 	head.push(blank);
 	head.push({ text: plan.changed > 0 ? texts.t("menu.files", { count: plan.changed }) : texts.t("menu.noFiles") });
 	const tail: TitleLine[] = [];
-	if (plan.fallback || !row.hasPoint) tail.push({ text: texts.t("menu.fallback") });
-	if (gaps.length > 0) tail.push({ text: texts.t("menu.gaps", { list: gapList(texts, gaps) }) });
+	if (plan.fallback || !row.hasPoint) tail.push({ text: texts.t("menu.fallback"), kind: "fallback" });
+	if (gaps.length > 0) tail.push({ text: texts.t("menu.gaps", { list: gapList(texts, gaps) }), kind: "gaps" });
 	tail.push(blank, { text: texts.t("menu.note"), kind: "note" }, blank);
 	return {
 		head,

@@ -24,7 +24,7 @@ export interface ListItem {
 export interface TitleLine {
 	text: string;
 	/** What it is, which decides when it goes on a low screen; a line without stays. */
-	kind?: "blank" | "note" | "time" | "quote" | "heading";
+	kind?: "blank" | "note" | "time" | "quote" | "heading" | "gaps" | "fallback";
 }
 
 /** Head, details, tail, from top to bottom. A low screen shows fewer of the details. */

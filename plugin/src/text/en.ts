@@ -8,7 +8,7 @@ export const en = {
 	"command.redo": "Take back the last /undo",
 
 	"picker.title": "Rewind to before…",
-	"picker.help": "↑↓ choose · ←→ page · type: filter · Enter select · Esc cancel",
+	"picker.help": "↑↓ move · ←→ page · type: filter · Enter open · Esc cancel",
 	"picker.menuHelp": "↑↓ choose · Enter select · Esc cancel",
 	"picker.position": "{at} of {total}",
 	"picker.positionShort": "{at}/{total}",
@@ -89,7 +89,7 @@ export const en = {
 	"file.linesApproximate": "~ +{added} -{removed}",
 	"file.binary": "binary",
 
-	"diff.help": "- now, + after · ↑↓ space · n/p file · Esc back",
+	"diff.help": "- now + after · ↑↓ space · n/p file · Esc back",
 	"diff.position": "File {file}/{total}",
 	"diff.loading": "Loading…",
 	"diff.empty": "No lines differ any more.",

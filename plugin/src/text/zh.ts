@@ -88,8 +88,8 @@ export const zh = {
 	"file.linesApproximate": "约 +{added} -{removed}",
 	"file.binary": "二进制",
 
-	"diff.help": "- 现在 + 回退后 · ↑↓ 空格 · n/p 文件 · Esc 返回",
-	"diff.position": "文件 {file}/{total}",
+	"diff.help": "- 现在 + 回退后 · ↑↓ 空格 · n/p 换文件 · Esc 返回",
+	"diff.position": "{file}/{total}",
 	"diff.loading": "加载中…",
 	"diff.empty": "已经没有不同的行。",
 	"diff.binary": "二进制文件或文件过大，没有可显示的行。",

@@ -44,19 +44,21 @@ export interface TitleShape {
 	wrap(text: string, width: number): string[];
 }
 
-/** What a title gives up, in this order. */
-const LEVELS = ["all", "blank", "note", "time", "quote", "heading"] as const;
+/** What a title gives up, in this order. From "wrap" on, lines are cut rather than wrapped. */
+const LEVELS = ["all", "blank", "note", "time", "quote", "heading", "wrap", "gaps", "fallback"] as const;
+const WRAP_LEVEL = LEVELS.indexOf("wrap");
 
 /**
  * The lines of a title within the room. Blank lines go first, then details down to a handful, then what the user knows
- * anyway, then the rest of the details. How many details there are always stays.
+ * anyway, then all but the first of the details, then warnings. How many details there are always stays.
  */
 export function fitTitle(title: ListTitle, { width, room, dense, columns, wrap }: TitleShape): string[] {
 	const { details } = title;
 	const part = (lines: ListTitle["head"], level: number): string[] =>
 		lines.flatMap(({ text, kind }) => {
 			if (kind !== undefined && LEVELS.indexOf(kind) <= level) return [];
-			return text === "" ? [""] : wrap(visibleText(text, columns), width);
+			const safe = visibleText(text, columns);
+			return safe === "" || level >= WRAP_LEVEL ? [cutColumns(safe, width, columns)] : wrap(safe, width);
 		});
 	let head: string[] = [];
 	let tail: string[] = [];
@@ -67,7 +69,8 @@ export function fitTitle(title: ListTitle, { width, room, dense, columns, wrap }
 		const free = room - head.length - tail.length;
 		// One line says how many are left out.
 		kept = free >= details.length ? details.length : Math.max(free - 1, 0);
-		const wanted = level === 0 ? details.length : Math.min(DETAILS_KEPT, details.length);
+		const least = level < WRAP_LEVEL ? DETAILS_KEPT : 1;
+		const wanted = level === 0 ? details.length : Math.min(least, details.length);
 		if (free >= 0 && kept >= wanted) break;
 	}
 	const pieces: Piece[] = details.slice(0, kept);

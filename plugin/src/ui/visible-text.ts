@@ -10,8 +10,7 @@ const TAB_COLUMNS = 4;
  * Control characters, lone surrogates, and format characters that are invisible or turn the reading direction around.
  * Joiners, tag characters and variation selectors stay: emoji and several scripts are made with them.
  */
-const UNSHOWABLE =
-	/[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
+const UNSHOWABLE = /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/gu;
 
 function shown(character: string): string {
 	const code = character.codePointAt(0) ?? 0;
