@@ -23,6 +23,8 @@ import {
 
 const timeout = 90_000;
 const NOTHING_TO_REDO = "There is nothing to redo.";
+/** A PNG image of one pixel. */
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const SUMMARIZE = { select: /^Summarize$/ };
 const CUSTOM = { select: "Summarize with custom prompt" };
 
@@ -365,4 +367,63 @@ test("chosen or not, code and conversation go their own ways", { timeout }, asyn
 		await undo(pi, /^1\./, BOTH),
 		/^1 file restored\.\nThe conversation is back to before “WRITE a\.txt one”\.$/,
 	);
+});
+
+test("a summary that fails leaves everything as it is, and names the reason", { timeout }, async (t) => {
+	const s = await candySandbox(t);
+	const pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	const { leafId } = await pi.entries();
+	await s.model.close();
+	const said = await undo(pi, /^1\./, SUMMARIZE);
+	assert.match(said, /^The conversation stays where it is: .*summarization failed/);
+	assert.equal(pi.notifications.at(-1).type, "error");
+	assert.equal((await pi.entries()).leafId, leafId);
+	assert.equal(pi.status.get("candy-undo"), undefined);
+	assert.equal(await redo(pi), NOTHING_TO_REDO);
+	assert.deepEqual(pi.extensionErrors, []);
+});
+
+test("retries, refused prompts and prompts without text are rows as they should be", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+	const pi = await PiRpc.start(s);
+	const done = pi.waitFor((record) => record.type === "agent_settled");
+	await pi.prompt("WRITE a.txt one\nSLEEP 400\nWRITE a.txt two", { wait: false });
+	await until(() => s.read("a.txt") === "one", "the first write");
+	// Neither steering nor a follow-up: pi takes no second prompt, so it is no row and binds nothing.
+	const refused = await pi.request({ type: "prompt", message: "WRITE a.txt refused" });
+	assert.equal(refused.success, false);
+	await done;
+	await pi.prompt("FAIL 2 503\nWRITE a.txt three\nFAIL 1 500\nWRITE b.txt made");
+	const image = { type: "image", data: PIXEL, mimeType: "image/png" };
+	await pi.prompt("", { images: [image] });
+	assert.deepEqual(await rows(pi), [
+		"1. (no text) · no file changes",
+		"2. FAIL 2 503 WRITE a.txt three FAIL 1 500 WRITE b.txt made · 2 files · +1 -2",
+		"3. WRITE a.txt one SLEEP 400 WRITE a.txt two · 2 files · +1 -2",
+	]);
+	await undo(pi, /FAIL/);
+	assert.equal(s.read("a.txt"), "two");
+	assert.equal(s.exists("b.txt"), false);
+	assert.deepEqual(problems(pi), []);
+});
+
+test("a run that an extension's message started belongs to the turn before it", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+	s.extend(
+		"poster",
+		`const message = { customType: "post", content: "WRITE a.txt posted", display: true };
+		pi.registerCommand("post", { handler: async () => pi.sendMessage(message, { triggerTurn: true }) });`,
+	);
+	const pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	const done = pi.waitFor((record) => record.type === "agent_settled");
+	await pi.command("/post");
+	await done;
+	await pi.prompt("WRITE a.txt two");
+	assert.equal((await rows(pi)).length, 2);
+	await undo(pi, /two/);
+	assert.equal(s.read("a.txt"), "posted");
+	await undo(pi, /one/);
+	assert.equal(s.read("a.txt"), "zero");
 });

@@ -3,6 +3,7 @@
  * each other share one session.
  */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
 	chmodSync,
 	existsSync,
@@ -10,6 +11,7 @@ import {
 	lstatSync,
 	readdirSync,
 	readFileSync,
+	renameSync,
 	rmSync,
 	statSync,
 	symlinkSync,
@@ -334,4 +336,69 @@ test("a recorded content that is lost fails its own file only", { timeout }, asy
 	assert.equal(s.read("a.txt") + s.read("b.txt"), "onefirst b");
 	assert.equal((await pi.userMessages()).length, 2);
 	assert.equal(await redo(pi), "There is nothing to redo.");
+});
+
+test("one file under several names is one file, also where pi was started through a link", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero", "real/b.txt": "zero" } });
+	const alias = join(s.root, "alias");
+	symlinkSync(s.cwd, alias);
+	symlinkSync("real", s.path("dir"));
+	const { spawn } = s;
+	s.spawn = (args, options) => spawn(args, { ...options, cwd: alias, env: { ...s.env, PWD: alias } });
+	const pi = await PiRpc.start(s);
+	const names = ["a.txt", s.path("a.txt"), "dir/b.txt", "real/b.txt", join(alias, "real/../dir/b.txt")];
+	await pi.prompt(names.map((name) => write(name)).join("\n"));
+	const { row, title } = await menu(pi, /^1\./);
+	assert.match(row, /2 files · \+2 -2$/);
+	assert.match(title, / {2}a\.txt \(\+1 -1\)\n {2}real\/b\.txt \(\+1 -1\)\n/);
+	await undo(pi, /^1\./);
+	assert.equal(s.read("a.txt") + s.read("real/b.txt"), "zerozero");
+	assert.ok(lstatSync(s.path("dir")).isSymbolicLink());
+});
+
+test("a folder, a pipe or a link in a file's place is left alone, and never waited for", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero", "parent/c.txt": "zero" } });
+	const pi = await PiRpc.start(s);
+	const names = ["a.txt", "folder.txt", "pipe.txt", "parent/c.txt", "gone/d.txt"];
+	await pi.prompt(names.map((name) => write(name)).join("\n"));
+	for (const name of ["folder.txt", "pipe.txt"]) unlinkSync(s.path(name));
+	s.write("folder.txt/inner.txt", "mine");
+	execFileSync("mkfifo", [s.path("pipe.txt")]);
+	renameSync(s.path("parent"), s.path("moved"));
+	symlinkSync("moved", s.path("parent"));
+	rmSync(s.path("gone"), { recursive: true });
+	s.write("gone", "a file by now");
+
+	const said = await undo(pi, /^1\./);
+	assert.match(said, /^1 file restored\./);
+	assert.match(said, /3 files left alone: /);
+	for (const name of ["folder.txt", "pipe.txt"]) assert.ok(said.includes(`${name} (not a regular file)`), said);
+	assert.ok(said.includes("parent/c.txt (symbolic link)"), said);
+	assert.equal(s.read("a.txt"), "zero");
+	assert.equal(s.read("folder.txt/inner.txt") + s.read("moved/c.txt") + s.read("gone"), "mineagenta file by now");
+	assert.ok(lstatSync(s.path("pipe.txt")).isFIFO());
+
+	// The next snapshot names what it could not record, and covers the rest.
+	await pi.prompt(write("a.txt", "later"));
+	assert.equal(problems(pi).filter((text) => /3 files could not be recorded: /.test(text)).length, 1);
+	await undo(pi, /later/);
+	assert.equal(s.read("a.txt"), "zero");
+});
+
+test("excluded files can be taken in again, and all the built-in excludes switched off", { timeout }, async (t) => {
+	const s = await candySandbox(t, { candyUndo: { exclude: ["*.gen", "!build/keep/**"] } });
+	const paths = ["x.gen", "build/keep/k.txt", "build/o.js", "yarn.lock"];
+	const prompt = paths.map((path) => write(path)).join("\n");
+	const left = () => paths.filter((path) => s.exists(path));
+	let pi = await PiRpc.start(s);
+	await pi.prompt(prompt);
+	await undo(pi, /^1\./);
+	assert.deepEqual(left(), ["x.gen", "build/o.js", "yarn.lock"]);
+	await pi.close();
+	for (const path of left()) unlinkSync(s.path(path));
+	s.configure({ excludeDefaults: false, exclude: ["*.gen"] });
+	pi = await PiRpc.start(s);
+	await pi.prompt(prompt);
+	await undo(pi, /^1\./);
+	assert.deepEqual(left(), ["x.gen"]);
 });
