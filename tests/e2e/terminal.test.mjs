@@ -86,3 +86,78 @@ test("the picker pages, filters, shows wide text and cancels", { timeout, skip }
 	await tui.keys("Escape");
 	assert.equal(await tui.quit(), true);
 });
+
+test("Enter pressed twice right after /undo writes nothing", { timeout, skip }, async (t) => {
+	const s = await candySandbox(t);
+	const tui = await PiTui.start(s);
+	await tui.submit("MULTI WRITE a.txt one ;; SAY ready-one");
+	await tui.waitFor(/^ *ready-one$/m);
+	await tui.submit("/undo");
+	await tui.waitFor(/→ 1\. MULTI/);
+	await tui.keys("Enter");
+	await tui.waitFor(/1 file would change:\n\s+a\.txt \(deleted, -1\)/);
+	// As a key does that is held down.
+	for (let press = 0; press < 10; press++) await tui.keys("Enter");
+	await tui.waitFor(/Have a look first; Enter then confirms\./);
+	assert.equal(s.read("a.txt"), "one");
+	await confirm(tui);
+	await tui.waitFor(/1 file restored\./);
+	assert.equal(s.exists("a.txt"), false);
+	assert.equal(await tui.quit(), true);
+});
+
+/** Button codes of the SGR mouse protocol. */
+const WHEEL_UP = 64;
+const WHEEL_DOWN = 65;
+
+async function mouse(tui, button, screenLine) {
+	await tui.type(`\x1b[<${button};10;${screenLine + 1}M`);
+	if (button === 0) await tui.type(`\x1b[<${button};10;${screenLine + 1}m`);
+}
+
+const lineOf = (screen, pattern) => screen.split("\n").findIndex((line) => pattern.test(line));
+
+test("the mouse wheel moves in list and diff, a click chooses", { timeout, skip }, async (t) => {
+	const s = await candySandbox(t);
+	const pi = await PiRpc.start(s);
+	for (let turn = 1; turn <= 4; turn++) await pi.prompt(`SAY turn number ${turn}`);
+	await pi.prompt(`WRITE long.txt ${JSON.stringify(Array.from({ length: 60 }, (_, at) => `line ${at}\n`).join(""))}`);
+	await pi.close();
+	const tui = await PiTui.start(s, { args: ["--continue"], cols: 80, rows: 24 });
+	await tui.submit("/undo");
+	const at = lineOf(await tui.waitFor(/→ 1\. WRITE long/), /→ 1\./);
+	await mouse(tui, WHEEL_DOWN, at);
+	await tui.waitFor(/→ 2\. SAY turn number 4/);
+	await mouse(tui, WHEEL_UP, at);
+	const screen = await tui.waitFor(/→ 1\. WRITE long/);
+	await mouse(tui, 0, lineOf(screen, /3\. SAY turn number 3/));
+	await tui.waitFor(/│ “SAY turn number 3”/);
+	await tui.keys("d");
+	const diff = await tui.waitFor(/ 1 - line 0$/m);
+	assert.doesNotMatch(diff, /line 20/);
+	for (let turn = 0; turn < 4; turn++) await mouse(tui, WHEEL_DOWN, 10);
+	await tui.waitFor(/ - line 17$/m);
+	await tui.keys("Escape", "Escape");
+	assert.equal(await tui.quit(), true);
+});
+
+test("the diff view works in pi's regular mode as well, on a wide screen", { timeout, skip }, async (t) => {
+	const s = await candySandbox(t, { settings: { tuiMode: "regular" }, files: { "b.py": "def f():\n    return 1\n" } });
+	const tui = await PiTui.start(s, { cols: 200, rows: 60 });
+	await tui.submit('MULTI EDIT b.py "return 1" "return 2" ;; SAY ready-one');
+	await tui.waitFor(/^ *ready-one$/m);
+	await tui.submit("/undo");
+	await tui.waitFor(/→ 1\. MULTI EDIT b\.py/);
+	await tui.keys("Enter");
+	await tui.waitFor(/1 file would change:\n\s+b\.py \(\+1 -1\)/);
+	await tui.keys("d");
+	await tui.waitFor(/ 1 {3}def f\(\):\n 2 - {5}return 2\n 2 \+ {5}return 1\n/);
+	await tui.resize(70, 14);
+	await tui.waitFor(/^ b\.py \(\+1 -1\)\n @@ -1,2 \+1,2 @@\n 1 {3}def f/m);
+	await tui.keys("q");
+	await tui.waitFor(/→ Restore code and conversation/);
+	await confirm(tui);
+	await tui.waitFor(/1 file restored\./);
+	assert.equal(s.read("b.py"), "def f():\n    return 1\n");
+	assert.equal(await tui.quit(), true);
+});
