@@ -8,7 +8,7 @@ import { NO_LOG, openLog } from "./log.ts";
 import { explain, Notices } from "./notices.ts";
 import type { Ports } from "./ports.ts";
 import { parseSettings, type Settings, type SettingsWarning, storePlaces } from "./settings.ts";
-import { readSettingsFiles } from "./settings-source.ts";
+import { fillNulls, readSettingsFiles } from "./settings-source.ts";
 import { chosenLanguage, Texts } from "./text/index.ts";
 
 /** The first cleanup waits until the user is surely not waiting for the start any more. */
@@ -154,7 +154,7 @@ export class Lifecycle {
 		// pi has merged its settings since 1.0; older ones leave the reading to us.
 		const section: unknown =
 			typeof this.#pi.getSettings === "function" ? Reflect.get(this.#pi.getSettings(), "candyUndo") : files.section;
-		const { settings, warnings } = parseSettings(section);
+		const { settings, warnings } = parseSettings(fillNulls(section, files.section));
 		// What an unreadable file says about keeping history is unknown, so nothing is deleted.
 		if (files.unreadable.length > 0) settings.cleanupPeriodDays = 0;
 		return { settings, warnings, unreadable: files.unreadable };

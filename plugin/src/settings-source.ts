@@ -59,3 +59,13 @@ export function readSettingsFiles(files: SettingsFiles, cwd: string, trusted: bo
 	}
 	return { section: merged, unreadable };
 }
+
+/**
+ * The section as pi merged it. A project's `null` hides the user's own value there, but means "not set": the files
+ * still know that value.
+ */
+export function fillNulls(merged: unknown, fromFiles: unknown): unknown {
+	if (!isJson(merged)) return merged ?? fromFiles;
+	const known = isJson(fromFiles) ? fromFiles : {};
+	return Object.fromEntries(Object.entries(merged).map(([key, value]) => [key, value ?? known[key]]));
+}

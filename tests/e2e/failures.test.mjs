@@ -204,13 +204,15 @@ testOnEachPi(
 	},
 );
 
-test("null in a project's settings means not set there: the user's own value holds", {
-	timeout,
-	todo: "pi's merged settings lose what null stands over",
-}, async (t) => {
-	const projectSettings = { candyUndo: { language: null, pickerLimit: null } };
-	const s = await candySandbox(t, { trust: true, candyUndo: { pickerLimit: 1 }, projectSettings });
-	const pi = await PiRpc.start(s);
-	for (const text of ["one", "two"]) await pi.prompt(`SAY ${text}`);
-	assert.equal((await rows(pi)).length, 1);
-});
+testOnEachPi(
+	"null in a project's settings means not set there: the user's own value holds",
+	{ timeout },
+	async (t, version) => {
+		const projectSettings = { candyUndo: { language: null, pickerLimit: null } };
+		const s = await candySandbox(t, { pi: version, trust: true, candyUndo: { pickerLimit: 1 }, projectSettings });
+		const pi = await PiRpc.start(s);
+		for (const text of ["one", "two"]) await pi.prompt(`SAY ${text}`);
+		assert.deepEqual(await rows(pi), ["1. SAY two · no file changes"]);
+		assert.deepEqual(problems(pi), []);
+	},
+);
