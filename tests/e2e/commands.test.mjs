@@ -17,12 +17,15 @@ import {
 	problems,
 	redo,
 	rows,
+	testOnEachPi,
 	undo,
 	until,
 } from "./support.mjs";
 
 const timeout = 90_000;
 const NOTHING_TO_REDO = "There is nothing to redo.";
+/** How the note begins that tells the model of files which went back. */
+const NOTE = "These files do not hold what you last saw";
 /** A PNG image of one pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const SUMMARIZE = { select: /^Summarize$/ };
@@ -79,7 +82,7 @@ test("summaries leave the files alone, reach the model, and can be redone", { ti
 		assert.equal(s.read("a.txt"), "one");
 		assert.deepEqual(await texts(), ["SAY first"]);
 		assert.equal(pi.editorText, "WRITE a.txt one");
-		assert.equal(pi.status.get("candy-undo"), undefined);
+		assert.deepEqual([...pi.status.values()].filter(Boolean), [], "no status is left in the footer");
 		assert.equal(await redo(pi), "The conversation is where it was before the undo.");
 		assert.deepEqual(await texts(), ["SAY first", "WRITE a.txt one"]);
 		assert.equal(
@@ -379,7 +382,7 @@ test("a summary that fails leaves everything as it is, and names the reason", { 
 	assert.match(said, /^The conversation stays where it is: .*summarization failed/);
 	assert.equal(pi.notifications.at(-1).type, "error");
 	assert.equal((await pi.entries()).leafId, leafId);
-	assert.equal(pi.status.get("candy-undo"), undefined);
+	assert.deepEqual([...pi.status.values()].filter(Boolean), [], "no status is left in the footer");
 	assert.equal(await redo(pi), NOTHING_TO_REDO);
 	assert.deepEqual(pi.extensionErrors, []);
 });
@@ -426,4 +429,64 @@ test("a run that an extension's message started belongs to the turn before it", 
 	assert.equal(s.read("a.txt"), "posted");
 	await undo(pi, /one/);
 	assert.equal(s.read("a.txt"), "zero");
+});
+
+test("words after /undo name the message and what to take back, without any dialog", { timeout }, async (t) => {
+	const s = await candySandbox(t, { files: { "a.txt": "zero" } });
+	const pi = await PiRpc.start(s);
+	for (const text of ["one", "two", "three"]) await pi.prompt(`WRITE a.txt ${text}`);
+	const said = async (command) => (await pi.command(command)).map(({ message }) => message).join("\n");
+	assert.match(await said("/undo 2 --code"), /^1 file restored\.$/);
+	assert.equal(s.read("a.txt"), "one");
+	assert.equal((await pi.userMessages()).length, 3);
+	await redo(pi);
+	// An action alone means the newest message.
+	assert.match(await said("/undo --both"), /back to before “WRITE a\.txt three”/);
+	assert.equal(s.read("a.txt"), "two");
+	assert.match(await said("/undo --conversation 1"), /back to before “WRITE a\.txt two”/);
+	assert.equal(s.read("a.txt"), "two");
+	await redo(pi);
+	assert.match(await said("/undo --summarize"), /with a summary/);
+	await redo(pi);
+	await redo(pi);
+	assert.equal(s.read("a.txt"), "three");
+	// A number alone opens the menu of that message.
+	await pi.command("/undo 3", [{ ...CODE, title: "“WRITE a\\.txt one”" }]);
+	assert.equal(s.read("a.txt"), "zero");
+	await redo(pi);
+
+	const before = (await pi.entries()).leafId;
+	for (const wrong of ["/undo 9 --code", "/undo 0", "/undo --all", "/undo --code --both", "/undo 1 2", "/undo soon"]) {
+		assert.equal((await pi.command(wrong)).length, 1, wrong);
+	}
+	assert.equal((await pi.entries()).leafId, before);
+	assert.equal(s.read("a.txt"), "three");
+	assert.equal(problems(pi).length, 6);
+});
+
+testOnEachPi("the model is told once of files that an undo of code took back", { timeout }, async (t, version) => {
+	const s = await candySandbox(t, { pi: version, files: { "a.txt": "zero" } });
+	const told = (text) => JSON.stringify(s.model.requests.at(-1).messages).split(text).length - 1;
+	let pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one\nWRITE b.txt one");
+	await undo(pi, /^1\./, CODE);
+	await pi.close();
+	// It waits for the next prompt, also in another process.
+	pi = await PiRpc.start(s, { args: ["--continue"] });
+	await pi.prompt("SAY go on");
+	assert.equal(told(NOTE), 1);
+	assert.match(JSON.stringify(s.model.requests.at(-1).messages), /a\.txt, b\.txt/);
+	await pi.prompt("WRITE a.txt two");
+	assert.equal(told(NOTE), 1, "the note stays in the conversation and is not said again");
+	assert.equal((await rows(pi)).length, 3);
+	// What was put back, or left with its branch, is nothing to tell.
+	await undo(pi, /two/, CODE);
+	await redo(pi);
+	await pi.prompt("SAY once more");
+	assert.equal(told(NOTE), 1);
+	await undo(pi, /WRITE a\.txt two/);
+	await pi.prompt("SAY and again");
+	assert.equal(told(NOTE), 1);
+	assert.equal(s.read("a.txt"), "zero");
+	assert.deepEqual(pi.extensionErrors, []);
 });
