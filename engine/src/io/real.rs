@@ -12,6 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, Dir as RawDir, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW};
 
+#[cfg(target_os = "linux")]
+use rustix::fs::ResolveFlags;
+
 use super::patient::PatientBackend;
 use super::{Dir, File, FileKind, Io, LockMode, Open, Stat};
 
@@ -38,6 +41,23 @@ fn open_directory(at: impl AsFd, name: impl rustix::path::Arg + Copy) -> rustix:
         return rustix::fs::openat(&at, name, DIR_FLAGS | OFlags::PATH, Mode::empty());
     }
     opened
+}
+
+/// The whole walk in one call, where the system can refuse links on the way (Linux from 5.6 on). `None`: walk step by
+/// step, which also tells what is wrong.
+#[cfg(target_os = "linux")]
+fn open_directory_at_once(path: &Path) -> Option<OwnedFd> {
+    let plain = |component| matches!(component, Component::RootDir | Component::Normal(_));
+    if !path.is_absolute() || !path.components().all(plain) {
+        return None;
+    }
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(rustix::fs::CWD, path, DIR_FLAGS, Mode::empty(), resolve).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_directory_at_once(_path: &Path) -> Option<OwnedFd> {
+    None
 }
 
 fn stat_of_metadata(meta: &fs::Metadata) -> Stat {
@@ -322,6 +342,9 @@ impl Io for RealIo {
     }
 
     fn open_dir(&self, path: &Path) -> io::Result<Box<dyn Dir>> {
+        if let Some(fd) = open_directory_at_once(path) {
+            return Ok(Box::new(RealDir { fd, path: path.to_path_buf() }));
+        }
         let mut fd = rustix::fs::open("/", DIR_FLAGS, Mode::empty())?;
         for component in path.components() {
             match component {

@@ -14,7 +14,7 @@ use crate::restore::{self, CountedPairs, FailedFile, Look, Plan, PlanOptions, Pl
 use crate::session::manifest::Manifest;
 use crate::session::points::Point;
 use crate::session::snapshot::SnapshotRequest;
-use crate::session::{Session, State, Tracked};
+use crate::session::{Session, State};
 use crate::tree::{Entry, Roots, TrackedPath};
 
 /// Plans a handle remembers.
@@ -158,7 +158,7 @@ impl Session {
         self.refresh(&mut state)?;
         let wanted = |path: &TrackedPath| request.only.is_empty() || request.only.contains(path);
         // Everything is read: what a plan says is what will be done.
-        let present = self.present(&state, &wanted, |_, _| Ok(None))?;
+        let present = self.present(&state, &wanted, |_| None)?;
         let targets = self.targets(&state, roots, &wanted)?;
         let options =
             PlanOptions { line_counts: request.line_counts, protect_manual_edits: request.protect_manual_edits };
@@ -171,14 +171,12 @@ impl Session {
         &self,
         state: &State,
         wanted: &dyn Fn(&TrackedPath) -> bool,
-        known: impl Fn(&TrackedPath, &Tracked) -> Result<Option<Entry>>,
+        mut known: impl FnMut(&TrackedPath) -> Option<Entry>,
     ) -> Result<Present> {
         let mut notes = self.notes()?;
-        let tracked = state.tracked.iter().filter(|(path, _)| wanted(path));
-        let looks = tracked.map(|(path, tracked)| {
-            Ok(Look { path: path.clone(), note: notes.remove(path), known: known(path, tracked)? })
-        });
-        let looks = looks.collect::<Result<Vec<_>>>()?;
+        let paths = state.tracked.keys().filter(|path| wanted(path));
+        let looks =
+            paths.map(|path| Look { path: path.clone(), note: notes.remove(path), known: known(path) }).collect();
         let bytes_max = if self.max_file_bytes == 0 { u64::MAX } else { self.max_file_bytes };
         Present::look(&self.inner, &self.cwd, looks, bytes_max)
     }

@@ -1,7 +1,7 @@
 //! Points: the state of every tracked path at one moment, in one transaction.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use crate::session::points::Point;
 use crate::session::track::{Captured, Resolver, capture_file};
 use crate::session::{Session, State, Tracked};
 use crate::tree::{Entry, Reason, TrackedPath};
-use crate::workspace::{Captures, stat_fingerprint};
+use crate::workspace::{Captures, Fingerprints};
 
 /// Files captured before what is pending may be written: bounds memory.
 const CAPTURE_CHUNK: usize = 256;
@@ -31,6 +31,9 @@ const WRITE_EARLY_BYTES: usize = 512 << 10;
 
 /// Captured files, each with what was stored of it at once, and the objects that are new.
 type Chunk = (Vec<(Captured, Vec<StoredLarge>)>, Vec<PendingObject>);
+
+/// Files from which on several threads look: below, waking them takes longer.
+const PARALLEL_STATS_MIN: usize = 128;
 
 /// How often a point is tried when collections of other processes come in between.
 const TRIES: u32 = 4;
@@ -167,13 +170,14 @@ impl Session {
         let mut not_captured = Vec::new();
         let mut entries = BTreeMap::new();
         let mut candidates = Vec::new();
-        for (key, tracked) in &state.tracked {
-            let path = key.resolve(&self.cwd);
-            match self.unchanged(&path, tracked)? {
+        for (key, tracked, unchanged) in self.unchanged(state)? {
+            match unchanged {
                 Some(entry) => {
                     entries.insert(key.clone(), entry);
                 }
-                None => candidates.push(self.candidate(key.clone(), path, before, Some(tracked))),
+                None => {
+                    candidates.push(self.candidate(key.clone(), key.resolve(&self.cwd), before, Some(tracked)));
+                }
             }
         }
         let added = self.added(state, request, before, &mut not_captured)?;
@@ -223,11 +227,32 @@ impl Session {
         Ok((SnapshotOutcome { point, not_captured, dropped }, manifest))
     }
 
-    /// The entry of a file that provably did not change since it was captured.
-    pub(super) fn unchanged(&self, path: &Path, tracked: &Tracked) -> Result<Option<Entry>> {
-        let Some(seen) = &tracked.seen else { return Ok(None) };
-        let same = seen.trusted && stat_fingerprint(&*self.inner.io, path)? == seen.stat;
-        Ok(same.then(|| seen.entry.clone()))
+    /// All tracked files, with the entries of those that provably did not change since they were captured.
+    pub(super) fn unchanged<'s>(&self, state: &'s State) -> Result<Vec<(&'s TrackedPath, &'s Tracked, Option<Entry>)>> {
+        let tracked: Vec<(&TrackedPath, &Tracked)> = state.tracked.iter().collect();
+        let io = &*self.inner.io;
+        let look = |fingerprints: &mut Fingerprints, (path, tracked): (&'s TrackedPath, &'s Tracked)| {
+            let same = match &tracked.seen {
+                Some(seen) if seen.trusted => fingerprints.of(io, &path.resolve(&self.cwd))? == seen.stat,
+                _ => false,
+            };
+            let entry = tracked.seen.as_ref().filter(|_| same).map(|seen| seen.entry.clone());
+            Ok((path, tracked, entry))
+        };
+        if tracked.len() < PARALLEL_STATS_MIN {
+            let mut fingerprints = Fingerprints::default();
+            return tracked.into_iter().map(|one| look(&mut fingerprints, one)).collect();
+        }
+        self.inner.pool().install(|| {
+            let chunks = tracked.par_chunks(PARALLEL_STATS_MIN / 2);
+            let parts: Vec<Vec<_>> = chunks
+                .map(|chunk| {
+                    let mut fingerprints = Fingerprints::default();
+                    chunk.iter().map(|one| look(&mut fingerprints, *one)).collect::<Result<_>>()
+                })
+                .collect::<Result<_>>()?;
+            Ok(parts.into_iter().flatten().collect())
+        })
     }
 
     fn candidate(&self, key: TrackedPath, path: PathBuf, before: &Manifest, tracked: Option<&Tracked>) -> Candidate {

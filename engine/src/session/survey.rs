@@ -1,5 +1,6 @@
 //! A survey: what going back to each of many states would change, from one look at the files.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -42,6 +43,11 @@ pub struct SurveyRow {
     pub other_skipped: u64,
 }
 
+/// Whether the last capture saw more than one name of the file: such a file is left alone, which its state does not tell.
+fn is_linked(tracked: &Tracked) -> bool {
+    tracked.seen.as_ref().and_then(|seen| seen.stat).is_some_and(|stat| stat.nlink > 1)
+}
+
 impl Session {
     /// Looks at the tracked files and returns the survey's number, for [`Session::survey_rows`]. Valid until the next one.
     ///
@@ -50,15 +56,13 @@ impl Session {
     pub fn survey(&self) -> Result<u64> {
         let mut state = self.lock_state();
         self.refresh(&mut state)?;
-        let present = self.present(&state, &|_| true, |path, tracked| self.known_state(path, tracked))?;
+        let unchanged = self.unchanged(&state)?.into_iter().filter(|(_, tracked, _)| !is_linked(tracked));
+        let mut known: HashMap<&TrackedPath, Entry> =
+            unchanged.filter_map(|(path, _, entry)| Some((path, entry?))).collect();
+        let present = self.present(&state, &|_| true, |path| known.remove(path))?;
         let id = state.survey.as_ref().map_or(1, |survey| survey.id + 1);
         state.survey = Some(Arc::new(Survey { id, present, counted: CountedPairs::default() }));
         Ok(id)
-    }
-
-    fn known_state(&self, path: &TrackedPath, tracked: &Tracked) -> Result<Option<Entry>> {
-        let linked = tracked.seen.as_ref().and_then(|seen| seen.stat).is_some_and(|stat| stat.nlink > 1);
-        if linked { Ok(None) } else { self.unchanged(&path.resolve(&self.cwd), tracked) }
     }
 
     /// What going back to each of the targets would change, as far as the survey saw the files. A target that cannot be

@@ -196,6 +196,27 @@ pub(crate) fn stat_fingerprint(io: &dyn Io, path: &Path) -> Result<Option<Stat>>
     }
 }
 
+/// [`stat_fingerprint`] of many files, most of them of the same directory as the one before: that one is kept open.
+#[derive(Debug, Default)]
+pub(crate) struct Fingerprints {
+    last: Option<(PathBuf, Box<dyn Dir>)>,
+}
+
+impl Fingerprints {
+    /// As [`stat_fingerprint`] does, for paths whose links are resolved.
+    pub(crate) fn of(&mut self, io: &dyn Io, path: &Path) -> Result<Option<Stat>> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return stat_fingerprint(io, path) };
+        if !matches!(&self.last, Some((last, _)) if last == parent) {
+            self.last = io.open_dir(parent).ok().map(|dir| (parent.to_path_buf(), dir));
+        }
+        match self.last.as_ref().map(|(_, dir)| dir.stat(path_bytes(Path::new(name)))) {
+            Some(Ok(stat)) => Ok(Some(stat)),
+            // Whether it is absent for certain tells only the whole way: the directory may have been made anew.
+            _ => stat_fingerprint(io, path),
+        }
+    }
+}
+
 /// The stat of nothing that exists.
 const UNKNOWN: Stat = Stat {
     kind: FileKind::Special,

@@ -36,13 +36,13 @@ fn absence_is_only_what_is_certain() {
     for absent in ["none", "none/below", "file/below", "file/below/deeper"] {
         let path = root.join(absent);
         assert!(matches!(capture_now(&path), Capture::Absent), "{absent}");
-        assert_eq!(stat_fingerprint(&RealIo, &path).unwrap(), None, "{absent}");
+        assert_eq!(Fingerprints::default().of(&RealIo, &path).unwrap(), None, "{absent}");
     }
     for link in ["dangling", "dangling/below", "loop/none", "loop/file"] {
         assert_eq!(reason(&root.join(link)), Reason::Symlink, "{link}");
     }
     for doubtful in ["dangling", "dangling/below"] {
-        assert!(stat_fingerprint(&RealIo, &root.join(doubtful)).unwrap().is_some(), "{doubtful}");
+        assert!(Fingerprints::default().of(&RealIo, &root.join(doubtful)).unwrap().is_some(), "{doubtful}");
     }
 }
 
@@ -93,7 +93,7 @@ fn a_file_is_read_whole_with_its_stat() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o751)).unwrap();
     let Capture::File { stat, bytes } = capture_now(&path) else { panic!() };
     assert_eq!((&*bytes, stat.size, stat.mode), (&b"content"[..], 7, 0o751));
-    assert_eq!(stat_fingerprint(&RealIo, &path).unwrap(), Some(stat));
+    assert_eq!(Fingerprints::default().of(&RealIo, &path).unwrap(), Some(stat));
     fs::write(&path, "").unwrap();
     assert!(matches!(capture_now(&path), Capture::File { bytes, .. } if bytes.is_empty()));
 }
