@@ -44,6 +44,8 @@ test("rows fit every terminal and give up message text before counts", { skip },
 		});
 		picker.press("s", "h", "中");
 		atEverySize(picker, (lines) => assert.ok(lines.some((line) => line.includes("sh中"))));
+		picker.press("很长的过滤文字".repeat(40), "尾");
+		atEverySize(picker, (lines) => assert.ok(lines.some((line) => line.includes("字尾"))));
 	}
 });
 

@@ -75,20 +75,20 @@ async function settled(tui, pattern) {
 
 const RELATIVE_TIME = /^( │ [(（])(just now|刚刚|\d+ (second|minute)s? ago|\d+(秒|分)钟前)([)）])$/gm;
 
-/** The dialog without pi around it. */
-function dialogOf(screen) {
+const BORDER = /^─{40,}$/;
+
+/** The dialog without pi around it: from its border, or `from` on a screen too low for borders, to its help. */
+function dialogOf(screen, from) {
 	const lines = screen.split("\n");
-	const footer = lines.findIndex((line) => /pi-e2e-.*project/.test(line));
-	const inner = footer === -1 ? lines : lines.slice(0, footer);
-	// A low screen has no borders; there the dialog begins below the transcript.
-	const border = inner.findIndex((line) => /^─{40,}$/.test(line));
-	const first = border === -1 ? inner.findIndex((line) => /^ done: /.test(line)) + 1 : border;
-	return `${inner.slice(first).join("\n").replace(RELATIVE_TIME, "$1<time>$5").replace(/^\n+|\s+$/g, "")}\n`;
+	const first = lines.findIndex((line) => from.test(line));
+	const help = lines.findLastIndex((line) => / Esc /.test(line));
+	const last = BORDER.test(lines[help + 1]) ? help + 1 : help;
+	return `${lines.slice(first, last + 1).join("\n").replace(RELATIVE_TIME, "$1<time>$5")}\n`;
 }
 
-function compare(screen, name) {
+function compare(screen, name, from = BORDER) {
 	const file = join(golden, `${name}.txt`);
-	const dialog = dialogOf(screen);
+	const dialog = dialogOf(screen, from);
 	if (process.env.UPDATE_GOLDEN) {
 		mkdirSync(golden, { recursive: true });
 		writeFileSync(file, dialog);
@@ -114,7 +114,7 @@ for (const language of ["en", "zh"]) {
 		await tui.waitFor(/→ (Restore conversation|恢复对话)$/m);
 		await tui.resize(60, 10);
 		await tui.waitFor((screen) => !/^─{70,}/m.test(screen), { what: "the narrow screen" });
-		compare(await settled(tui, /→ .*(conversation|对话)/), `menu-low-${language}`);
+		compare(await settled(tui, /→ .*(conversation|对话)/), `menu-low-${language}`, /would change|将改动/);
 		await tui.keys("Escape");
 		await tui.resize(80, 24);
 		assert.equal(await tui.quit(), true);

@@ -26,7 +26,7 @@ const FRAME_LINES_LOW = 1;
 const CHARACTERS_PER_COLUMN = 8;
 
 /** Time that one drawing may spend on syntax colours. The other lines get theirs in the next one. */
-const COLOUR_BUDGET_MS = 5;
+const COLOUR_BUDGET_MS = 4;
 
 /** Changed lines get the colours that pi gives to the boxes of its tools. */
 function hasBackground({ theme }: DialogHost): boolean {

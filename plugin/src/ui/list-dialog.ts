@@ -14,7 +14,7 @@ import {
 } from "@earendil-works/pi-tui";
 import type { ListSpec } from "../ports.ts";
 import { ConfirmGuard } from "./confirm-guard.ts";
-import { fitPiece, fitTitle } from "./fit.ts";
+import { cutStart, fitPiece, fitTitle } from "./fit.ts";
 import { type Keys, typedText } from "./keys.ts";
 import { dialogSpace, listLayout } from "./list-layout.ts";
 import { ListModel } from "./list-model.ts";
@@ -159,7 +159,9 @@ export class ListDialog implements Component, Focusable {
 		const positioned = low ? labels.positionShort : labels.position;
 		const place = matchCount > page || filter !== "" ? positioned(position, matchCount) : "";
 		if (kind === "actions") return place;
-		const typed = filter === "" ? "" : labels.filter(visibleText(filter, visibleWidth));
+		// The end of a long filter is where the user types.
+		const room = Math.max(Math.floor(this.#width / 2), 1);
+		const typed = filter === "" ? "" : labels.filter(cutStart(visibleText(filter, visibleWidth), room, visibleWidth));
 		return `${[place, typed].filter(Boolean).join("   ")}${this.focused ? CURSOR_MARKER : ""}`;
 	}
 
