@@ -95,8 +95,49 @@ impl Manifest {
 
     /// Paths whose entry is not that of `before`.
     pub(crate) fn changed_since(&self, before: &Self) -> u64 {
-        let changed = self.entries.iter().filter(|(path, entry)| before.entries.get(path) != Some(entry)).count();
-        let gone = before.entries.keys().filter(|path| !self.entries.contains_key(path)).count();
-        (changed + gone) as u64
+        // Both are sorted, so one pass side by side tells.
+        let (mut old, mut new) = (before.entries.iter().peekable(), self.entries.iter().peekable());
+        let mut changed = 0;
+        while let (Some((old_path, old_entry)), Some((new_path, new_entry))) = (old.peek(), new.peek()) {
+            let order = old_path.cmp(new_path);
+            changed += u64::from(order.is_ne() || old_entry != new_entry);
+            if order.is_le() {
+                old.next();
+            }
+            if order.is_ge() {
+                new.next();
+            }
+        }
+        changed + (old.count() + new.count()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(names: &[(&str, u64)]) -> Manifest {
+        let entry = |size| Entry::File { content: Hash::of_blob(b""), size, mode: 0o644 };
+        let path = |name: &str| TrackedPath::Workspace(ManifestPath::parse(name.as_bytes()).unwrap());
+        Manifest {
+            entries: names.iter().map(|(name, size)| (path(name), entry(*size))).collect(),
+            ..Manifest::default()
+        }
+    }
+
+    #[test]
+    fn changed_paths_are_those_that_came_went_or_differ() {
+        let before = manifest(&[("a", 1), ("b", 1), ("d", 1), ("e", 1)]);
+        for (after, changed) in [
+            (&[][..], 4),
+            (&[("a", 1), ("b", 1), ("d", 1), ("e", 1)][..], 0),
+            (&[("a", 2), ("b", 1), ("d", 1), ("e", 2)][..], 2),
+            (&[("b", 1), ("c", 1), ("d", 1)][..], 3),
+            (&[("a", 1), ("b", 1), ("d", 1), ("e", 1), ("f", 1), ("g", 1)][..], 2),
+            (&[("0", 1), ("z", 1)][..], 6),
+        ] {
+            assert_eq!(manifest(after).changed_since(&before), changed, "{after:?}");
+        }
+        assert_eq!(before.changed_since(&manifest(&[])), 4);
     }
 }

@@ -35,6 +35,9 @@ type Chunk = (Vec<(Captured, Vec<StoredLarge>)>, Vec<PendingObject>);
 /// Files from which on several threads look: below, waking them takes longer.
 const PARALLEL_STATS_MIN: usize = 128;
 
+/// Captures from which on several threads share them: waking them takes as long as some files.
+const PARALLEL_CAPTURES_MIN: usize = 8;
+
 /// How often a point is tried when collections of other processes come in between.
 const TRIES: u32 = 4;
 
@@ -305,17 +308,19 @@ impl Session {
 
     /// Captures files in parallel and encodes what the store does not have.
     fn capture_chunk(&self, chunk: &[Candidate]) -> Result<Chunk> {
-        let mut captured: Vec<(Captured, Vec<StoredLarge>)> = self.inner.pool().install(|| {
-            chunk
-                .par_iter()
-                .map_init(Captures::default, |captures, candidate| {
-                    let mut large = Vec::new();
-                    let captured =
-                        capture_file(&self.inner, captures, &candidate.path, self.max_file_bytes, &mut large)?;
-                    Ok((captured, large))
-                })
-                .collect::<Result<_>>()
-        })?;
+        let capture = |captures: &mut Captures, candidate: &Candidate| {
+            let mut large = Vec::new();
+            let captured = capture_file(&self.inner, captures, &candidate.path, self.max_file_bytes, &mut large)?;
+            Ok((captured, large))
+        };
+        let few = chunk.len() < PARALLEL_CAPTURES_MIN;
+        let mut captured: Vec<(Captured, Vec<StoredLarge>)> = if few {
+            let mut captures = Captures::default();
+            chunk.iter().map(|candidate| capture(&mut captures, candidate)).collect::<Result<_>>()?
+        } else {
+            let all = || chunk.par_iter().map_init(Captures::default, capture).collect::<Result<_>>();
+            self.inner.pool().install(all)?
+        };
         let new: Vec<usize> = self.inner.read(|rows| {
             let mut new = Vec::new();
             for (at, (captured, _)) in captured.iter().enumerate() {
@@ -335,16 +340,16 @@ impl Session {
                 self.inner.delta_base(hash).ok()
             })
             .collect();
-        let objects: Vec<PendingObject> = self.inner.pool().install(|| {
-            new.par_iter()
-                .zip(&bases)
-                .filter_map(|(at, base)| {
-                    let captured = &captured[*at].0;
-                    let (bytes, content) = (captured.bytes.as_ref()?, captured.entry.content()?);
-                    Some(PendingObject::blob(content, Arc::clone(bytes), base.as_ref()))
-                })
-                .collect()
-        });
+        let encode = |(at, base): (&usize, &Option<Base>)| {
+            let captured = &captured[*at].0;
+            let (bytes, content) = (captured.bytes.as_ref()?, captured.entry.content()?);
+            Some(PendingObject::blob(content, Arc::clone(bytes), base.as_ref()))
+        };
+        let objects: Vec<PendingObject> = if few {
+            new.iter().zip(&bases).filter_map(encode).collect()
+        } else {
+            self.inner.pool().install(|| new.par_iter().zip(&bases).filter_map(encode).collect())
+        };
         captured.iter_mut().for_each(|(captured, _)| captured.bytes = None);
         Ok((captured, objects))
     }
