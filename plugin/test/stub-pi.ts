@@ -54,12 +54,13 @@ export class StubPi {
 	editorText: string | undefined;
 	settings: Record<string, unknown> = { language: "en" };
 	otherCommands: { name: string; source: string; sourceInfo: { path: string } }[] = [];
-	mode: "rpc" | "print" = "rpc";
+	mode: "rpc" | "print" | "tui" = "rpc";
 	idle = true;
 	header: { parentSession?: string } = {};
 	cancelNavigation = false;
 	sessionId: string;
 	#leafId: string | null;
+	readonly #byId = new Map<string, BranchEntry>();
 	readonly #handlers = new Map<string, Handler[]>();
 	#answers: Answer[] = [];
 	#inputs: (string | undefined)[] = [];
@@ -68,6 +69,7 @@ export class StubPi {
 	constructor(world: World, options: { entries?: BranchEntry[]; sessionId?: string; ports?: Partial<Ports> } = {}) {
 		this.world = world;
 		this.entries = options.entries ?? [];
+		for (const entry of this.entries) this.#byId.set(entry.id, entry);
 		this.sessionId = options.sessionId ?? "session-1";
 		this.#leafId = this.entries.at(-1)?.id ?? null;
 		this.#nextId = this.entries.length + 1;
@@ -107,6 +109,7 @@ export class StubPi {
 		const id = `e${this.#nextId++}`;
 		const entry = { id, parentId: this.#leafId, timestamp: new Date().toISOString(), ...fields };
 		this.entries.push(entry as unknown as BranchEntry);
+		this.#byId.set(id, entry as unknown as BranchEntry);
 		this.#leafId = id;
 		return id;
 	}
@@ -116,13 +119,13 @@ export class StubPi {
 	}
 
 	entry(id: string | null): BranchEntry | undefined {
-		return this.entries.find((entry) => entry.id === id);
+		return id === null ? undefined : this.#byId.get(id);
 	}
 
 	branch(): BranchEntry[] {
 		const path: BranchEntry[] = [];
-		for (let at = this.entry(this.#leafId); at !== undefined; at = this.entry(at.parentId)) path.unshift(at);
-		return path;
+		for (let at = this.entry(this.#leafId); at !== undefined; at = this.entry(at.parentId)) path.push(at);
+		return path.reverse();
 	}
 
 	context(): object {
@@ -136,7 +139,7 @@ export class StubPi {
 		};
 		return {
 			mode: this.mode,
-			hasUI: this.mode === "rpc",
+			hasUI: this.mode !== "print",
 			cwd: this.world.cwd,
 			sessionManager: manager,
 			isIdle: () => this.idle,

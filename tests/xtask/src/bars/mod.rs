@@ -4,6 +4,7 @@
 //! more about the disk and its other users than about this program.
 
 pub(crate) mod core;
+mod plugin;
 
 use std::time::Instant;
 
@@ -27,6 +28,8 @@ pub(crate) struct Options {
 enum Family {
     /// Backup, history, kill, damage, fork, bad input.
     Core,
+    /// The picker, the hooks, the tests behind the promises, the shape of the code.
+    Plugin,
 }
 
 /// One bar: its number, what it is about, and how it is measured. A bar may have several lines.
@@ -73,9 +76,12 @@ impl Line {
 
 /// Measures the bars asked for and prints their lines; true when all are met.
 pub(crate) fn run(options: &Options) -> Result<bool, Failure> {
-    let Family::Core = options.family;
+    let bars = match options.family {
+        Family::Core => core::BARS,
+        Family::Plugin => plugin::BARS,
+    };
     let mut met = true;
-    for bar in core::BARS {
+    for bar in bars {
         if !options.only.is_empty() && !options.only.contains(&bar.number) {
             continue;
         }
