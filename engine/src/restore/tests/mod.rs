@@ -5,6 +5,9 @@ mod attack;
 mod crash;
 mod fallback;
 mod field;
+mod field_fidelity;
+mod field_history;
+mod field_restore;
 mod locks;
 mod matrix;
 mod names;
@@ -49,6 +52,12 @@ impl World {
         let io = HookIo::new();
         let (store, session) = open(&io, &root);
         Self { folder, io, cwd: root.join("work"), store, session }
+    }
+
+    /// The same session with another limit of sizes.
+    fn limit(&mut self, max_file_bytes: u64) {
+        let options = SessionOptions { id: "s".into(), cwd: self.cwd.clone(), exclude: vec![], max_file_bytes };
+        self.session = self.store.open_session(&options).unwrap();
     }
 
     fn root(&self) -> PathBuf {
