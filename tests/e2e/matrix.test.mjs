@@ -402,3 +402,36 @@ test("excluded files can be taken in again, and all the built-in excludes switch
 	await undo(pi, /^1\./);
 	assert.deepEqual(left(), ["x.gen"]);
 });
+
+test("files that outgrow the limit, have a second name or are protected stay as they are", { timeout }, async (t) => {
+	const s = await candySandbox(t, {
+		candyUndo: { maxFileSizeMB: 0.01, protectManualEdits: true },
+		files: { "grows.txt": "zero", "linked.txt": "zero", "mine.txt": "zero", "a.txt": "zero" },
+	});
+	linkSync(s.path("linked.txt"), s.path("second-name.txt"));
+	const pi = await PiRpc.start(s);
+	await pi.prompt(["grows.txt", "linked.txt", "mine.txt", "a.txt"].map((name) => write(name, "one")).join("\n"));
+	s.write("mine.txt", "by hand");
+	await pi.prompt(write("grows.txt", "x".repeat(20_000)));
+
+	// What is too large now could not be brought back by a redo, so it is not overwritten either.
+	const { row, title } = await menu(pi, /^2\./);
+	assert.match(row, /1 file · \+1 -1 · 1 link skipped · 2 files not covered/);
+	assert.match(title, /grows\.txt \(left alone: over the size limit\)/);
+	assert.match(title, /linked\.txt \(left alone: hard link\)/);
+	assert.match(title, /mine\.txt \(left alone: changed by hand\)/);
+	assert.match(await undo(pi, /^2\./, CODE), /^1 file restored\.\n3 files left alone: /);
+	assert.equal(s.read("a.txt") + s.read("linked.txt") + s.read("second-name.txt"), "zerooneone");
+	assert.equal(s.read("mine.txt"), "by hand");
+	assert.equal(s.read("grows.txt").length, 20_000);
+
+	// And what was too large at a moment is never restored to an older version in its stead.
+	await pi.prompt(write("grows.txt", "small again"));
+	assert.equal(
+		problems(pi).filter((text) => /could not be recorded: .*grows\.txt \(over the size/.test(text)).length,
+		1,
+	);
+	assert.match((await menu(pi, /small again/)).title, /grows\.txt \(left alone: was not recorded at that moment\)/);
+	await undo(pi, /xxxx/, CODE);
+	assert.equal(s.read("grows.txt"), "one");
+});
