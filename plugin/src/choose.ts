@@ -25,7 +25,10 @@ function asTitle(texts: Texts, title: string): ListTitle {
 /** A title for clients that lay it out themselves. */
 export function titleText({ head, details, more, tail }: ListTitle): string {
 	const lines = head.map(({ text }) => text);
-	const shown = details.slice(0, DETAILS_MAX).map(({ text, suffix }) => `${text}${suffix}`);
+	const shown = details.slice(0, DETAILS_MAX).map((detail) => {
+		const { text, suffix } = detail();
+		return `${text}${suffix}`;
+	});
 	if (details.length > DETAILS_MAX) shown.push(more(details.length - DETAILS_MAX));
 	lines.push(...shown.map((line) => `${DETAIL_INDENT}${visibleText(line, (text) => text.length)}`));
 	lines.push(...tail.map(({ text }) => text));

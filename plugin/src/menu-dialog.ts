@@ -25,10 +25,13 @@ function diffNote(texts: Texts, file: PlanFile): string | undefined {
 
 export function diffSpec(live: Pick<LiveSession, "texts" | "session">, plan: PlanSummary): DiffSpec {
 	const { texts, session } = live;
-	const files = menuFiles(plan).map((file): DiffFile => {
-		const note = diffNote(texts, file);
-		return { path: file.path, heading: filePiece(texts, file), ...(note === undefined ? {} : { note }) };
-	});
+	const files = menuFiles(plan).map(
+		(file): DiffFile => ({
+			path: file.path,
+			heading: () => filePiece(texts, file),
+			note: () => diffNote(texts, file),
+		}),
+	);
 	return {
 		files,
 		load: (path) => session.diff(plan.planId, path),

@@ -76,7 +76,7 @@ export function menuTitle(texts: Texts, { row, plan, gaps, now }: MenuFacts): Li
 	tail.push(blank, { text: texts.t("menu.note"), kind: "note" }, blank);
 	return {
 		head,
-		details: menuFiles(plan).map((file) => filePiece(texts, file)),
+		details: menuFiles(plan).map((file) => () => filePiece(texts, file)),
 		more: (count) => texts.t("menu.moreFiles", { count }),
 		tail,
 	};

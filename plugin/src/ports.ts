@@ -30,7 +30,8 @@ export interface TitleLine {
 /** Head, details, tail, from top to bottom. A low screen shows fewer of the details. */
 export interface ListTitle {
 	head: readonly TitleLine[];
-	details: readonly Piece[];
+	/** Made when they are shown: a plan may have thousands of files. */
+	details: readonly (() => Piece)[];
 	/** Stands for the details that are left out. */
 	more(hidden: number): string;
 	tail: readonly TitleLine[];
@@ -40,9 +41,9 @@ export interface ListTitle {
 export interface DiffFile {
 	/** For `load`. */
 	path: string;
-	heading: Piece;
+	heading(): Piece;
 	/** Said in place of a diff, which is not loaded then. */
-	note?: string;
+	note(): string | undefined;
 }
 
 export type LineEndings = "toLf" | "toCrlf" | "mixed";

@@ -178,8 +178,8 @@ test("diffs are loaded one after another, and no more once the view is closed", 
 	};
 	const file = (path: string, note?: string) => ({
 		path,
-		heading: { text: path, suffix: "" },
-		...(note === undefined ? {} : { note }),
+		heading: () => ({ text: path, suffix: "" }),
+		note: () => note,
 	});
 	let running = 0;
 	const spec = {

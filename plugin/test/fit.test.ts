@@ -41,7 +41,7 @@ test("a title gives up blanks, then details, then what is known anyway, and neve
 			{ text: "time", kind: "time" },
 			{ text: "9 files:" },
 		],
-		details: Array.from({ length: 9 }, (_, at) => ({ text: `f${at}`, suffix: "" })),
+		details: Array.from({ length: 9 }, (_, at) => () => ({ text: `f${at}`, suffix: "" })),
 		more: (hidden) => `${hidden} more`,
 		tail: [
 			{ text: "", kind: "blank" },

@@ -67,7 +67,9 @@ export class DiffSource {
 	async #load(file: number): Promise<Body> {
 		const { files, labels, load } = this.#spec;
 		const one = files[file];
-		if (one === undefined || one.note !== undefined) return note(one?.note ?? labels.empty);
+		if (one === undefined) return note(labels.empty);
+		const known = one.note();
+		if (known !== undefined) return note(known);
 		try {
 			const { lines, numberMax, onlyLineEndings, mixedEndings } = await readWhole(await load(one.path));
 			if (onlyLineEndings !== undefined) return note(labels.onlyLineEndings(onlyLineEndings));

@@ -129,7 +129,7 @@ export class DiffView implements Component {
 		const file = this.#spec.files[row.file];
 		if (file === undefined) return "";
 		if (row.type === "heading") {
-			return theme.fg("accent", theme.bold(` ${fitPiece(file.heading, width - 1, visibleWidth)}`));
+			return theme.fg("accent", theme.bold(` ${fitPiece(file.heading(), width - 1, visibleWidth)}`));
 		}
 		const body = this.#source.body(row.file);
 		const line = body.lines[row.line];

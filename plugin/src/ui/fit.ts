@@ -7,6 +7,7 @@ export type Columns = (text: string) => number;
 
 /** Columns that the part of a piece which may be cut keeps, however long the rest is. */
 const CUT_MIN = 12;
+
 export const DETAIL_INDENT = "  ";
 
 /** Details that stay when a title has to become shorter. */
@@ -73,7 +74,7 @@ export function fitTitle(title: ListTitle, { width, room, dense, columns, wrap }
 		const wanted = level === 0 ? details.length : Math.min(least, details.length);
 		if (free >= 0 && kept >= wanted) break;
 	}
-	const pieces: Piece[] = details.slice(0, kept);
+	const pieces = details.slice(0, kept).map((detail) => detail());
 	const hidden = details.length - kept;
 	if (hidden > 0) pieces.push({ text: title.more(hidden), suffix: "" });
 	const shown = pieces.map((piece) => `${DETAIL_INDENT}${fitPiece(piece, width - DETAIL_INDENT.length, columns)}`);
