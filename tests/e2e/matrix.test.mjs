@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import {
 	chmodSync,
 	existsSync,
@@ -434,4 +435,29 @@ test("files that outgrow the limit, have a second name or are protected stay as 
 	assert.match((await menu(pi, /small again/)).title, /grows\.txt \(left alone: was not recorded at that moment\)/);
 	await undo(pi, /xxxx/, CODE);
 	assert.equal(s.read("grows.txt"), "one");
+});
+
+test("contents come back to the byte, whatever they are", { timeout }, async (t) => {
+	const s = await candySandbox(t);
+	const contents = {
+		"all-bytes.bin": Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+		"not-utf8.txt": Buffer.from([0x66, 0xff, 0xfe, 0x0a]),
+		"crlf.txt": Buffer.from("a\r\nb\r\n"),
+		"bom.txt": Buffer.from("\uFEFFtext without an end of line"),
+		"empty.txt": Buffer.alloc(0),
+		"large.bin": randomBytes(3 << 20),
+	};
+	for (const [name, bytes] of Object.entries(contents)) writeFileSync(s.path(name), bytes);
+	const pi = await PiRpc.start(s);
+	await pi.prompt(
+		Object.keys(contents)
+			.map((name) => write(name, ""))
+			.join("\n"),
+	);
+	await pi.prompt(write("large.bin", "again"));
+	assert.match(await undo(pi, /^2\./), /^5 files restored\./);
+	for (const [name, bytes] of Object.entries(contents)) assert.ok(readFileSync(s.path(name)).equals(bytes), name);
+	await redo(pi);
+	assert.equal(s.read("large.bin"), "again");
+	assert.equal(s.read("all-bytes.bin"), "");
 });
