@@ -273,6 +273,11 @@ export class Session {
 	 * that this turn tracked for the first time and that is unchanged is forgotten again.
 	 */
 	toolDone(path: string, failed: boolean): Promise<void>;
+	/**
+	 * Before a shell runs: remembers the contents of files that its command names, in memory and until the next point. A
+	 * tool that then creates one of them anew is known to have replaced it. Resolves with how many are remembered.
+	 */
+	glimpse(paths: string[]): Promise<number>;
 	/** Captures every tracked path as it is now. One durable transaction. */
 	snapshot(options: SnapshotOptions): Promise<SnapshotResult>;
 	/** Binds a point to the user message it precedes. */

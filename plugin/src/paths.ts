@@ -61,3 +61,21 @@ export function expandHome(path: string, { home, platform }: Pick<PathSurroundin
 		? api.join(home, path.slice(2))
 		: path;
 }
+
+/** Words of a command that are looked at: a script pasted as one names hundreds. */
+const WORDS_MAX = 64;
+
+const SHELL_WORD = /"([^"]*)"|'([^']*)'|([^\s"'`;|&<>(){}$=]+)/g;
+
+/** The paths that a shell command may name, as far as its words tell: no variables, no patterns, no `cd`. */
+export function namedPaths(command: string, surroundings: PathSurroundings): string[] {
+	const api = surroundings.platform === "win32" ? win32 : posix;
+	const paths = new Set<string>();
+	for (const [, double, single, bare] of command.matchAll(SHELL_WORD)) {
+		if (paths.size === WORDS_MAX) break;
+		const word = double ?? single ?? bare ?? "";
+		if (word === "" || word.startsWith("-") || word.includes("\0") || word.includes("\n")) continue;
+		paths.add(api.resolve(surroundings.cwd, expandHome(word, surroundings)));
+	}
+	return [...paths];
+}

@@ -4,8 +4,9 @@ import { commandClashes, registerCommands } from "./commands.ts";
 import { toCandyError } from "./errors.ts";
 import { toolGap } from "./gaps.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import type { LiveSession } from "./live.ts";
 import { NOTE_TYPE, revertedFiles } from "./note.ts";
-import { resolveToolPath } from "./paths.ts";
+import { namedPaths, resolveToolPath } from "./paths.ts";
 import type { Ports } from "./ports.ts";
 
 type Handler<E> = (event: E, ctx: ExtensionContext) => Promise<void> | void;
@@ -47,6 +48,13 @@ export function install(pi: ExtensionAPI, ports: Ports): { lifecycle: Lifecycle 
 		return path === undefined
 			? undefined
 			: resolveToolPath(path, { cwd: ctx.cwd, home: ports.home, platform: ports.platform });
+	};
+
+	/** What a shell removes and the agent then writes anew was the user's: its bytes are remembered before the shell runs. */
+	const glimpse = async (live: LiveSession | undefined, command: unknown, ctx: ExtensionContext): Promise<void> => {
+		if (live === undefined || typeof command !== "string") return;
+		const paths = namedPaths(command, { cwd: ctx.cwd, home: ports.home, platform: ports.platform });
+		if (paths.length > 0) await live.session.glimpse(paths);
 	};
 
 	pi.on(
@@ -125,6 +133,7 @@ export function install(pi: ExtensionAPI, ports: Ports): { lifecycle: Lifecycle 
 			}
 			const gap = toolGap(event.toolName, pi.getAllTools());
 			if (gap !== undefined) live.operations.addGap(gap);
+			await glimpse(live, Reflect.get(event.input, "command"), ctx);
 		}),
 	);
 
@@ -141,9 +150,13 @@ export function install(pi: ExtensionAPI, ports: Ports): { lifecycle: Lifecycle 
 		guarded((event) => lifecycle.live?.tracker.after(event.toolCallId, undefined, true)),
 	);
 
-	pi.on("user_bash", () => {
-		lifecycle.live?.operations.addGap("user-bash");
-	});
+	pi.on(
+		"user_bash",
+		guarded((event, ctx) => {
+			lifecycle.live?.operations.addGap("user-bash");
+			return glimpse(lifecycle.live, event.command, ctx);
+		}),
+	);
 
 	return { lifecycle };
 }

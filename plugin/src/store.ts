@@ -130,6 +130,10 @@ export class CandySession {
 		return hurried(() => this.#native.toolDone(path, failed));
 	}
 
+	glimpse(paths: string[]): Promise<number> {
+		return hurried(() => this.#native.glimpse(paths));
+	}
+
 	snapshot(options: Native.SnapshotOptions): Promise<Native.SnapshotResult> {
 		return hurried(() => this.#native.snapshot(options));
 	}

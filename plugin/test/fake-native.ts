@@ -41,8 +41,11 @@ export class FakeDisk {
 	readonly stores = new Map<string, Map<string, SessionData>>();
 	readonly fail = new Map<string, Error>();
 	readonly calls: string[] = [];
+	readonly glimpsed: string[] = [];
 	readonly failedPaths = new Set<string>();
 	readonly opened: Native.SessionOptions[] = [];
+	/** What plans were asked for, those that only count rows left out. */
+	readonly planned: Native.PlanOptions[] = [];
 	nextId = 1;
 
 	module(): NativeModule {
@@ -170,6 +173,12 @@ class FakeSession implements Native.Session {
 		} else this.#data.agentSaw.set(real, now);
 	}
 
+	async glimpse(paths: string[]): Promise<number> {
+		this.#disk.enter("glimpse");
+		this.#disk.glimpsed.push(...paths);
+		return this.#disk.glimpsed.length;
+	}
+
 	async snapshot(options: Native.SnapshotOptions): Promise<Native.SnapshotResult> {
 		this.#disk.enter("snapshot");
 		return { point: this.#addPoint(options), notCaptured: [], dropped: 0 };
@@ -214,6 +223,11 @@ class FakeSession implements Native.Session {
 	}
 
 	async plan(options: Native.PlanOptions): Promise<Native.PlanSummary> {
+		this.#disk.planned.push(options);
+		return this.#plan(options);
+	}
+
+	#plan(options: Native.PlanOptions): Native.PlanSummary {
 		this.#disk.enter("plan");
 		const exact = this.#data.points.find((point) => point.entryId !== undefined && point.entryId === options.entryId);
 		const older = (options.branch ?? []).slice(0, (options.branch ?? []).indexOf(options.entryId ?? ""));
@@ -258,7 +272,7 @@ class FakeSession implements Native.Session {
 	async surveyRows(_survey: number, options: Native.SurveyOptions): Promise<Native.SurveyRow[]> {
 		this.#disk.enter("surveyRows");
 		const row = async (entryId: string): Promise<Native.SurveyRow> => {
-			const plan = await this.plan({ entryId, branch: options.branch, lineCounts: true });
+			const plan = this.#plan({ entryId, branch: options.branch, lineCounts: true });
 			const { pointId, fallback, changed, added, removed, linksSkipped, otherSkipped, files } = plan;
 			return {
 				...(pointId === undefined ? {} : { pointId }),

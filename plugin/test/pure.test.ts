@@ -241,3 +241,10 @@ test("the list pages, filters and keeps the selection", () => {
 	list.setFilter("");
 	assert.equal(list.matchCount, 30);
 });
+
+test("nothing that a file's name holds reaches the terminal as a command", () => {
+	const texts = new Texts("en");
+	const said = texts.t("notice.notTracked", { path: "a\x1b[31mred\u202e\u0007.txt\nnext", reason: "excluded" });
+	assert.ok(!/[\x00-\x09\x0b-\x1f\u202e]/.test(said), said);
+	assert.match(said, /^a\^\[\[31mred<U\+202E>\^G\.txt\nnext is not recorded/);
+});

@@ -26,6 +26,9 @@ const DIFF_WAIT: Duration = Duration::from_millis(100);
 /// Longest time for all diffs of a plan; past it counts are rough.
 const DIFFS_WAIT: Duration = Duration::from_secs(2);
 
+/// Longest diff that is handed out: people look at its beginning, and it crosses into JavaScript in one piece.
+const DIFF_BYTES_MAX: usize = 1 << 20;
+
 /// Lines around each change of a diff.
 const DIFF_CONTEXT: usize = 3;
 
@@ -323,6 +326,11 @@ pub(crate) fn diff(inner: &Inner, cwd: &Path, plan: &Plan, path: &TrackedPath) -
     };
     let labels = [label('a', file.from != Entry::Absent), label('b', file.to != Entry::Absent)];
     let labels = Labels { old: &labels[0], new: &labels[1] };
-    let diff = lines::unified(&old, &new, labels, DIFF_CONTEXT, Some(Instant::now() + DIFF_WAIT));
+    let mut diff = lines::unified(&old, &new, labels, DIFF_CONTEXT, Some(Instant::now() + DIFF_WAIT));
+    if diff.len() > DIFF_BYTES_MAX {
+        let end = diff[..DIFF_BYTES_MAX].iter().rposition(|byte| *byte == b'\n').unwrap_or(DIFF_BYTES_MAX);
+        diff.truncate(end);
+        diff.extend_from_slice(b"\n\\ The rest of this diff is too long to be shown\n");
+    }
     Ok(String::from_utf8_lossy(&diff).into_owned())
 }

@@ -1,6 +1,7 @@
 //! A session: the files one conversation of an agent has touched, and the points one can go back to.
 
 mod fork;
+mod glimpse;
 mod manage;
 mod manifest;
 mod points;
@@ -13,7 +14,7 @@ mod track;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -82,6 +83,8 @@ struct State {
     new_paths: HashSet<TrackedPath>,
     plans: restore::Plans,
     survey: Option<Arc<survey::Survey>>,
+    /// Untracked files that something named since the last point.
+    glimpses: HashMap<TrackedPath, glimpse::Glimpse>,
 }
 
 /// An open session.

@@ -227,6 +227,7 @@ impl Session {
             }
         }
         state.new_paths.clear();
+        state.glimpses.clear();
         Ok((SnapshotOutcome { point, not_captured, dropped }, manifest))
     }
 

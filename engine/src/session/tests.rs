@@ -492,3 +492,90 @@ fn only_the_newest_survey_answers() {
     session.survey().unwrap();
     assert_eq!(session.survey_rows(old, &[], false).unwrap_err().kind(), ErrorKind::NotFound);
 }
+
+#[test]
+fn a_file_that_a_shell_removed_before_the_agent_wrote_it_comes_back() {
+    let world = World::new();
+    let session = world.session();
+    let config = world.write("cfg.toml", "the user's own\n");
+    let point = take(&session);
+    assert_eq!(session.glimpse(std::slice::from_ref(&config)).unwrap(), 1);
+    fs::remove_file(&config).unwrap();
+    assert!(matches!(session.track(&config).unwrap().tracking, Tracking::Tracked(Entry::File { .. })));
+    fs::write(&config, "new").unwrap();
+    session.tool_done(&config, false).unwrap();
+    restore(&session, point.id);
+    assert_eq!(fs::read_to_string(&config).unwrap(), "the user's own\n");
+}
+
+#[test]
+fn a_glimpse_is_of_its_own_turn_and_tracks_nothing() {
+    let world = World::new();
+    let session = world.session();
+    let file = world.write("a.txt", "one");
+    session.glimpse(std::slice::from_ref(&file)).unwrap();
+    assert_eq!(session.tracked_count().unwrap(), 0);
+    fs::remove_file(&file).unwrap();
+    let second = take(&session);
+    assert!(matches!(session.track(&file).unwrap().tracking, Tracking::Tracked(Entry::Absent)));
+    fs::write(&file, "two").unwrap();
+    restore(&session, second.id);
+    assert!(!file.exists(), "it was gone before that turn");
+}
+
+#[test]
+fn a_glimpse_passes_over_what_must_not_be_read() {
+    let world = World::new();
+    let session = world.session();
+    fs::create_dir(world.cwd.join("dir")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", world.cwd.join("link")).unwrap();
+    let tracked = world.write("tracked.txt", "x");
+    session.track(&tracked).unwrap();
+    fs::write(world.cwd.join("big"), vec![0; (4 << 20) + 1]).unwrap();
+    let lock = world.write("x.lock", "excluded");
+    let store_file = world.store_path.join("format");
+    let paths = ["dir", "big", "none", "a/b/../c", "relative"].map(|name| world.cwd.join(name));
+    session.glimpse(&paths).unwrap();
+    let rest = [tracked, lock, store_file, PathBuf::from("relative"), PathBuf::from("/")];
+    assert_eq!(session.glimpse(&rest).unwrap(), 0);
+}
+
+#[test]
+fn a_failed_tool_leaves_nothing_tracked_of_a_file_that_a_shell_removed() {
+    let world = World::new();
+    let session = world.session();
+    let file = world.write("a.txt", "one");
+    take(&session);
+    session.glimpse(std::slice::from_ref(&file)).unwrap();
+    fs::remove_file(&file).unwrap();
+    session.track(&file).unwrap();
+    session.tool_done(&file, true).unwrap();
+    assert_eq!(session.tracked_count().unwrap(), 0);
+}
+
+#[test]
+fn a_diff_of_a_huge_change_ends_with_a_line_that_says_so() {
+    let world = World::new();
+    let session = world.session();
+    let lines = |salt: &str| (0..100_000).map(|line| format!("{salt} {line}\n")).collect::<String>();
+    let file = world.write("long.txt", &lines("old"));
+    session.track(&file).unwrap();
+    let point = take(&session);
+    world.write("long.txt", &lines("new"));
+    let target = Target::Point(point.id);
+    let plan =
+        session.plan(&PlanRequest { target, only: vec![], line_counts: false, protect_manual_edits: false }).unwrap();
+    let diff = session.diff(plan.id, &session.tracked_path(&file).unwrap()).unwrap();
+    assert!(diff.len() > 1_000_000 && diff.len() < (1 << 20) + 100, "{}", diff.len());
+    assert!(diff.ends_with("\n\\ The rest of this diff is too long to be shown\n"));
+    let (before_last, last) = diff.trim_end().rsplit_once('\n').unwrap();
+    assert!(last.starts_with('\\') && before_last.rsplit_once('\n').unwrap().1.starts_with(['-', '+']));
+}
+
+fn restore(session: &Session, point: Id) {
+    let request =
+        PlanRequest { target: Target::Point(point), only: vec![], line_counts: false, protect_manual_edits: false };
+    let plan = session.plan(&request).unwrap();
+    let report = session.apply(plan.id, 0).unwrap();
+    assert!(report.failed.is_empty(), "{report:?}");
+}

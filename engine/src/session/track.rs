@@ -250,7 +250,13 @@ impl Session {
             debug_assert!(bytes.len() as u64 <= BLOB_BYTES_MAX);
             pending.add(PendingObject::blob(content, Arc::clone(bytes), None));
         }
-        let paths = vec![(key.clone(), captured.entry.clone())];
+        // What a shell removed a moment ago was there when the turn began.
+        let glimpse = state.glimpses.get(&key).filter(|_| captured.entry == Entry::Absent);
+        if let Some(glimpse) = glimpse {
+            glimpse.store(&mut pending);
+        }
+        let original = glimpse.map_or_else(|| captured.entry.clone(), |glimpse| glimpse.entry.clone());
+        let paths = vec![(key.clone(), original.clone())];
         let changes = vec![Change::Tracked { session: self.id.clone(), paths }];
         let known = state.revision;
         let revision = self
@@ -259,8 +265,8 @@ impl Session {
         self.keep_bytes(&pending);
         state.revision = revision.unwrap_or(known);
         state.new_paths.insert(key.clone());
-        state.tracked.insert(key, Tracked { original: captured.entry.clone(), seen: Some(captured.seen()) });
-        Ok(outcome(Tracking::Tracked(captured.entry)))
+        state.tracked.insert(key, Tracked { original: original.clone(), seen: Some(captured.seen()) });
+        Ok(outcome(Tracking::Tracked(original)))
     }
 
     /// Remembers what was just stored: the bases of the next deltas.
@@ -284,7 +290,8 @@ impl Session {
         let note_key = keys::session_path(&self.id, &key);
         let note: Option<Entry> = self.inner.read(|rows| rows.get(Logical::Notes, &note_key))?;
         let now = self.look(&resolved, note.as_ref())?;
-        if failed && now == tracked.original && state.new_paths.contains(&key) {
+        let before = tracked.seen.as_ref().map_or(&tracked.original, |seen| &seen.entry);
+        if failed && now == *before && state.new_paths.contains(&key) {
             return self.untrack(&mut state, &key);
         }
         if note.as_ref() == Some(&now) {

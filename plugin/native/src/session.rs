@@ -1,6 +1,6 @@
 //! The class `Session`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use candy_store::Result;
 use napi::Env;
@@ -68,6 +68,15 @@ impl Session {
     #[napi(catch_unwind)]
     pub fn tool_done<'env>(&self, env: &'env Env, path: String, failed: bool) -> napi::Result<Object<'env>> {
         self.call(env, move |session| session.tool_done(Path::new(&path), failed))
+    }
+
+    /// Remembers untracked files that a shell command names, until the next point.
+    #[napi(catch_unwind)]
+    pub fn glimpse<'env>(&self, env: &'env Env, paths: Vec<String>) -> napi::Result<Object<'env>> {
+        self.call(env, move |session| {
+            let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+            session.glimpse(&paths).map(number)
+        })
     }
 
     /// Captures every tracked path as it is now.

@@ -25,6 +25,7 @@ test("the exports are those of the contract", () => {
 		"bind",
 		"close",
 		"diff",
+		"glimpse",
 		"info",
 		"plan",
 		"points",
@@ -34,6 +35,8 @@ test("the exports are those of the contract", () => {
 		"redoPush",
 		"resumeRestore",
 		"snapshot",
+		"survey",
+		"surveyRows",
 		"toolDone",
 		"track",
 	]);
@@ -170,6 +173,48 @@ async function editedSession(t) {
 	for (const name of ["edit.txt", "gone.txt", "binary.bin", "new.txt"]) await session.toolDone(file(name), false);
 	return { ...scene, point };
 }
+
+test("a survey counts what plans count, from one look at the files", async (t) => {
+	const { session, point } = await editedSession(t);
+	const survey = await session.survey();
+	const rows = await session.surveyRows(survey, { entryIds: ["message-1", "message-2"], branch: ["message-1", "message-2"] });
+	for (const row of rows) {
+		shape(row, {
+			"pointId?": "string",
+			fallback: "boolean",
+			changed: "number",
+			added: "number",
+			removed: "number",
+			approximate: "boolean",
+			changedByHand: "number",
+			linksSkipped: "number",
+			otherSkipped: "number",
+		});
+	}
+	const plan = await session.plan({ pointId: point.id, lineCounts: true });
+	const { changed, added, removed } = plan;
+	assert.deepEqual(rows[0], {
+		...{ pointId: point.id, fallback: false, changed, added, removed, approximate: false },
+		...{ changedByHand: 0, linksSkipped: 0, otherSkipped: 0 },
+	});
+	assert.equal(rows[1].fallback, true);
+	await session.survey();
+	await rejects(session.surveyRows(survey, { entryIds: [], branch: [] }), "CANDY_NOT_FOUND");
+});
+
+test("what a shell removes and a tool writes anew comes back as it was", async (t) => {
+	const { session, file } = await opened(t);
+	writeFileSync(file("cfg.toml"), "the user's own\n");
+	const { point } = await session.snapshot({ kind: "operation", maxPoints: 0 });
+	assert.equal(await session.glimpse([file("cfg.toml"), file("none"), "relative"]), 1);
+	rmSync(file("cfg.toml"));
+	assert.equal((await session.track(file("cfg.toml"))).absent, false);
+	writeFileSync(file("cfg.toml"), "new");
+	await session.toolDone(file("cfg.toml"), false);
+	const plan = await session.plan({ pointId: point.id, lineCounts: false });
+	await session.apply(plan.planId, { maxPoints: 0 });
+	assert.equal(readFileSync(file("cfg.toml"), "utf8"), "the user's own\n");
+});
 
 test("a plan tells what going back would do, and applying it does that", async (t) => {
 	const { session, file, point } = await editedSession(t);

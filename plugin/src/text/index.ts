@@ -1,4 +1,5 @@
 /** Every text a user can see, in the user's language. A new language is one more file with the same keys. */
+import { visibleLines } from "../ui/visible-text.ts";
 import { en } from "./en.ts";
 import { zh } from "./zh.ts";
 
@@ -50,7 +51,8 @@ export class Texts {
 		return this.#form(entry, values).replace(/\{(\w+)\}/g, (whole, name: string) => {
 			const value = Object.hasOwn(values, name) ? values[name] : undefined;
 			if (value === undefined) return whole;
-			return typeof value === "number" ? this.#number.format(value) : value;
+			// File names, prompts and messages of the system may hold anything; pi prints what it is told.
+			return typeof value === "number" ? this.#number.format(value) : visibleLines(value);
 		});
 	}
 

@@ -22,6 +22,11 @@ function shown(character: string): string {
 
 const escaped = (text: string): string => text.replace(UNSHOWABLE, shown);
 
+/** The same for a message of several lines. */
+export function visibleLines(text: string): string {
+	return text.split("\n").map(escaped).join("\n");
+}
+
 /** `ESC` becomes `^[` and so on; tabs reach to the next tab stop. */
 export function visibleText(text: string, columns: (text: string) => number): string {
 	if (!text.includes("\t")) return escaped(text);
