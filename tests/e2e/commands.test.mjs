@@ -493,3 +493,39 @@ testOnEachPi("the model is told once of files that an undo of code took back", {
 	assert.equal(s.read("a.txt"), "zero");
 	assert.deepEqual(pi.extensionErrors, []);
 });
+
+test("a summary that the user stops leaves everything as it is", { timeout }, async (t) => {
+	const s = await candySandbox(t);
+	const pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	const asked = s.model.requests.length;
+	s.model.summaryDelay = 20_000;
+	const stopped = undo(pi, /^1\./, SUMMARIZE);
+	await until(() => s.model.requests.length > asked, "the request for a summary");
+	assert.equal([...pi.status.values()].filter(Boolean).length, 1, "the footer says what is being waited for");
+	await pi.abort();
+	assert.equal(await stopped, "Moving in the conversation was cancelled.");
+	assert.equal((await pi.userMessages()).length, 1);
+	assert.deepEqual([...pi.status.values()].filter(Boolean), []);
+	assert.equal(await redo(pi), NOTHING_TO_REDO);
+	assert.deepEqual(pi.extensionErrors, []);
+});
+
+test("undo waits for a compaction that is on", { timeout }, async (t) => {
+	const s = await candySandbox(t, { settings: { compaction: { keepRecentTokens: 30 } } });
+	const pi = await PiRpc.start(s);
+	await pi.prompt("WRITE a.txt one");
+	await pi.prompt("WRITE a.txt two");
+	const asked = s.model.requests.length;
+	s.model.summaryDelay = 700;
+	const compacted = pi.compact();
+	await until(() => s.model.requests.length > asked, "the request for a summary");
+	const said = await undo(pi, /^1\./);
+	await compacted;
+	assert.match(said, /^1 file restored\.\nThe conversation is back to before “WRITE a\.txt two”/);
+	assert.equal(s.read("a.txt"), "one");
+	assert.equal((await pi.userMessages()).length, 1);
+	await redo(pi);
+	assert.equal(s.read("a.txt"), "two");
+	assert.ok((await pi.branch()).some(({ type }) => type === "compaction"));
+});
