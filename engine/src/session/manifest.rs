@@ -7,7 +7,7 @@ use crate::hash::Hash;
 use crate::index::tables::Rows;
 use crate::object::pending::Pending;
 use crate::store::Inner;
-use crate::tree::{Built, Entry, ManifestPath, Node, NodeSource, Roots, TrackedPath, build, walk};
+use crate::tree::{Built, Entry, Leaf, Like, ManifestPath, Node, NodeSource, Roots, TrackedPath, build, walk};
 
 /// Where a node stands: which tree, which level, and its first path. The node there before is the one a new node
 /// differs least from.
@@ -20,6 +20,20 @@ pub(crate) struct Manifest {
     pub(crate) entries: BTreeMap<TrackedPath, Entry>,
     nodes: HashSet<Hash>,
     places: HashMap<NodePlace, Hash>,
+    /// Of the two trees that this manifest was built as; empty when it was read.
+    leaves: [Vec<Leaf>; 2],
+}
+
+/// Entries below the workspace and at absolute paths.
+fn by_tree(entries: &BTreeMap<TrackedPath, Entry>) -> [Vec<(&ManifestPath, &Entry)>; 2] {
+    let mut trees = [Vec::with_capacity(entries.len()), Vec::new()];
+    for (path, entry) in entries {
+        match path {
+            TrackedPath::Workspace(path) => trees[0].push((path, entry)),
+            TrackedPath::Absolute(path) => trees[1].push((path, entry)),
+        }
+    }
+    trees
 }
 
 struct StoredNodes<'a> {
@@ -64,19 +78,26 @@ impl Manifest {
         before: &Self,
         pending: &mut Pending,
     ) -> Self {
-        let mut trees: [Vec<(ManifestPath, Entry)>; 2] = [Vec::new(), Vec::new()];
-        for (path, entry) in &entries {
-            let (tree, path) = match path {
-                TrackedPath::Workspace(path) => (0, path),
-                TrackedPath::Absolute(path) => (1, path),
-            };
-            trees[tree].push((path.clone(), entry.clone()));
+        let (new, old) = (by_tree(&entries), by_tree(&before.entries));
+        let built: Vec<Built> = (0..2)
+            .map(|tree| {
+                let (new, old) = (&new[tree], &old[tree]);
+                // A manifest that was read has no leaves to build like.
+                let same_paths = !before.leaves[tree].is_empty()
+                    && new.len() == old.len()
+                    && new.iter().zip(old).all(|((new, _), (old, _))| new == old);
+                let same: Vec<bool> = new.iter().zip(old).map(|((_, new), (_, old))| new == old).collect();
+                build(new, same_paths.then_some(Like { leaves: &before.leaves[tree], same: &same }))
+            })
+            .collect();
+        let mut manifest = Self::default();
+        for (tree, (built, absolute)) in built.into_iter().zip([false, true]).enumerate() {
+            let root = if absolute { &mut manifest.roots.absolute } else { &mut manifest.roots.workspace };
+            *root = built.root;
+            manifest.leaves[tree].clone_from(&built.leaves);
+            manifest.add_nodes(inner, built, absolute, before, pending);
         }
-        let [workspace, absolute] = trees.map(|entries| build(&entries));
-        let mut manifest =
-            Self { roots: Roots { workspace: workspace.root, absolute: absolute.root }, entries, ..Self::default() };
-        manifest.add_nodes(inner, workspace, false, before, pending);
-        manifest.add_nodes(inner, absolute, true, before, pending);
+        manifest.entries = entries;
         manifest
     }
 
@@ -87,7 +108,8 @@ impl Manifest {
             if !before.nodes.contains(&node.hash) {
                 // A base that cannot be read only costs the delta.
                 let base = before.places.get(&place).and_then(|hash| inner.delta_base(*hash).ok());
-                pending.add_node(node.hash, node.bytes, base.as_ref());
+                let bytes = node.bytes.expect("a node that `before` lacks was built anew");
+                pending.add_node(node.hash, bytes, base.as_ref());
             }
             self.places.insert(place, node.hash);
         }

@@ -32,8 +32,11 @@ const WRITE_EARLY_BYTES: usize = 512 << 10;
 /// Captured files, each with what was stored of it at once, and the objects that are new.
 type Chunk = (Vec<(Captured, Vec<StoredLarge>)>, Vec<PendingObject>);
 
-/// Files from which on several threads look: below, waking them takes longer.
-const PARALLEL_STATS_MIN: usize = 128;
+/// Files that one thread looks at before another one is started for more: starting it takes as long as some of them.
+const PARALLEL_STATS_MIN: usize = 256;
+
+/// Threads that look at most: the directory entries are in memory, and the system's locks on them are shared.
+const STAT_THREADS: usize = 4;
 
 /// Captures from which on several threads share them: waking them takes as long as some files.
 const PARALLEL_CAPTURES_MIN: usize = 8;
@@ -171,18 +174,17 @@ impl Session {
     ) -> Result<(SnapshotOutcome, Manifest)> {
         let mut pending = Pending::default();
         let mut not_captured = Vec::new();
-        let mut entries = BTreeMap::new();
         let mut candidates = Vec::new();
-        for (key, tracked, unchanged) in self.unchanged(state)? {
-            match unchanged {
-                Some(entry) => {
-                    entries.insert(key.clone(), entry);
-                }
-                None => {
+        let looked_at = self.unchanged(state)?;
+        let mut entries: BTreeMap<TrackedPath, Entry> = looked_at
+            .into_iter()
+            .filter_map(|(key, tracked, unchanged)| {
+                if unchanged.is_none() {
                     candidates.push(self.candidate(key.clone(), key.resolve(&self.cwd), before, Some(tracked)));
                 }
-            }
-        }
+                Some((key.clone(), unchanged?))
+            })
+            .collect();
         let added = self.added(state, request, before, &mut not_captured)?;
         let mut new_keys: Vec<TrackedPath> = added.iter().map(|candidate| candidate.key.clone()).collect();
         candidates.extend(added);
@@ -243,19 +245,20 @@ impl Session {
             let entry = tracked.seen.as_ref().filter(|_| same).map(|seen| seen.entry.clone());
             Ok((path, tracked, entry))
         };
-        if tracked.len() < PARALLEL_STATS_MIN {
+        let part = tracked.len().div_ceil(STAT_THREADS).max(PARALLEL_STATS_MIN);
+        let look_at = |part: &[(&'s TrackedPath, &'s Tracked)]| -> Result<Vec<_>> {
             let mut fingerprints = Fingerprints::default();
-            return tracked.into_iter().map(|one| look(&mut fingerprints, one)).collect();
-        }
-        self.inner.pool().install(|| {
-            let chunks = tracked.par_chunks(PARALLEL_STATS_MIN / 2);
-            let parts: Vec<Vec<_>> = chunks
-                .map(|chunk| {
-                    let mut fingerprints = Fingerprints::default();
-                    chunk.iter().map(|one| look(&mut fingerprints, *one)).collect::<Result<_>>()
-                })
-                .collect::<Result<_>>()?;
-            Ok(parts.into_iter().flatten().collect())
+            part.iter().map(|one| look(&mut fingerprints, *one)).collect()
+        };
+        // Threads of their own: those of a pool spin for a while when their work is done, and are in the way then.
+        std::thread::scope(|scope| {
+            let (mine, others) = tracked.split_at(part.min(tracked.len()));
+            let others: Vec<_> = others.chunks(part).map(|part| scope.spawn(|| look_at(part))).collect();
+            let mut all = look_at(mine)?;
+            for other in others {
+                all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok(all)
         })
     }
 
@@ -274,6 +277,9 @@ impl Session {
         not_captured: &mut Vec<NotCaptured>,
     ) -> Result<Vec<Candidate>> {
         let mut added: BTreeMap<TrackedPath, Candidate> = BTreeMap::new();
+        if request.add.is_empty() {
+            return Ok(Vec::new());
+        }
         let resolved: Vec<(PathBuf, bool)> = self.inner.pool().install(|| {
             let paths = request.add.par_iter();
             paths

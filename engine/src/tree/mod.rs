@@ -10,7 +10,7 @@ mod node;
 mod path;
 mod walk;
 
-pub(crate) use build::{Built, build};
+pub(crate) use build::{Built, Leaf, Like, build};
 pub use entry::{Entry, Reason};
 pub use node::{Child, Node, NodeError};
 pub use path::{ManifestPath, NameError, TrackedPath};
