@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "the tests play the user and the agent, who write as they like")]
 
 mod attack;
+mod behaviour;
 mod crash;
 mod fallback;
 mod field;
