@@ -106,7 +106,7 @@ export interface PlanFile {
 	display: string;
 	action: FileAction;
 	/** For `skip`. */
-	reason?: SkipReason | "not-captured" | "purged" | "no-pre-image" | "missing-content" | "changed-by-hand";
+	reason?: SkipReason | "not-captured" | "was-too-large" | "purged" | "no-pre-image" | "missing-content" | "changed-by-hand";
 	added: number;
 	removed: number;
 	binary: boolean;

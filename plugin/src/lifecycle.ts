@@ -6,6 +6,7 @@ import { Footer } from "./footer.ts";
 import { type LiveOptions, LiveSession } from "./live.ts";
 import { NO_LOG, openLog } from "./log.ts";
 import { explain, Notices } from "./notices.ts";
+import type { SessionOrigin } from "./origin.ts";
 import type { Ports } from "./ports.ts";
 import { parseSettings, type Settings, type SettingsWarning, storePlaces } from "./settings.ts";
 import { fillNulls, readSettingsFiles } from "./settings-source.ts";
@@ -98,6 +99,7 @@ export class Lifecycle {
 			cwd: ctx.cwd,
 			sessionId: ctx.sessionManager.getSessionId(),
 			parentFile: parentFile(event, ctx),
+			parent: event.reason === "fork" ? takeForked() : undefined,
 		});
 		this.#scheduleTidy(ctx);
 	}
@@ -179,6 +181,19 @@ export class Lifecycle {
 
 function textsOf(settings: Pick<Settings, "language">): Texts {
 	return new Texts(chosenLanguage(settings.language, Intl.DateTimeFormat().resolvedOptions().locale));
+}
+
+/** The session that ends for a fork. pi runs the extension anew for the next one, but keeps its modules. */
+let forked: SessionOrigin | undefined;
+
+export function noteForked(ctx: ExtensionContext): void {
+	forked = { id: ctx.sessionManager.getSessionId(), cwd: ctx.cwd };
+}
+
+function takeForked(): SessionOrigin | undefined {
+	const taken = forked;
+	forked = undefined;
+	return taken;
 }
 
 /** Only a fork inside pi reports where it came from; one from the command line is known by its header. */

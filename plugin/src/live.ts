@@ -6,7 +6,7 @@ import type { Log } from "./log.ts";
 import type { NativeModule } from "./native.ts";
 import type { Notices } from "./notices.ts";
 import { Operations } from "./operations.ts";
-import { readOrigin } from "./origin.ts";
+import { readOrigin, type SessionOrigin } from "./origin.ts";
 import { excludePatterns, maxFileSizeBytes, type Settings } from "./settings.ts";
 import { type CandySession, CandyStore, type UnfinishedRestore } from "./store.ts";
 import type { Texts } from "./text/index.ts";
@@ -24,6 +24,8 @@ export interface LiveOptions {
 	sessionId: string;
 	/** Session file that this session was forked from. */
 	parentFile: string | undefined;
+	/** The same where no file was written (`--no-session`). */
+	parent: SessionOrigin | undefined;
 }
 
 export class LiveSession {
@@ -148,8 +150,8 @@ export class LiveSession {
 /** A forked session takes over the history of its parent, once, and only in the same working directory. */
 async function inherit(store: CandyStore, options: LiveOptions, cwd: string): Promise<void> {
 	const { parentFile, sessionId, log } = options;
-	if (parentFile === undefined || (await store.hasSession(sessionId))) return;
-	const origin = await readOrigin(parentFile);
+	if ((await store.hasSession(sessionId)) || (parentFile ?? options.parent) === undefined) return;
+	const origin = parentFile === undefined ? options.parent : await readOrigin(parentFile);
 	if (origin === undefined || origin.id === sessionId) return;
 	if (origin.cwd !== undefined && (await realpath(origin.cwd).catch(() => origin.cwd)) !== cwd) return;
 	const result = await store.fork(origin.id, sessionId, cwd);

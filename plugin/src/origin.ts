@@ -1,4 +1,4 @@
-/** Finds out which session a fork came from. */
+/** Reads session files: which session a fork came from, and whether an entry is there. */
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
 
@@ -46,5 +46,31 @@ export async function readOrigin(file: string): Promise<SessionOrigin | undefine
 		return parseHeader(await firstLine(file)) ?? idFromName(file);
 	} catch {
 		return idFromName(file);
+	}
+}
+
+/** Whether a session file holds an entry of that id. */
+export async function mentionsEntry(file: string, entryId: string): Promise<boolean> {
+	try {
+		const handle = await open(file, "r");
+		try {
+			for await (const line of handle.readLines()) {
+				if (line.includes(entryId) && entryIdOf(line) === entryId) return true;
+			}
+			return false;
+		} finally {
+			await handle.close().catch(() => {});
+		}
+	} catch {
+		return false;
+	}
+}
+
+function entryIdOf(line: string): unknown {
+	try {
+		const entry: unknown = JSON.parse(line);
+		return typeof entry === "object" && entry !== null ? Reflect.get(entry, "id") : undefined;
+	} catch {
+		return undefined;
 	}
 }

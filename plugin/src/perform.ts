@@ -132,9 +132,10 @@ export async function perform(task: Task, action: Exclude<Action, "nothing">): P
 			report.lines.push(texts.t("result.filesOnly"));
 		}
 	}
+	// Before anything is said: what was said must be true even if pi dies the next moment.
+	if (files !== undefined) await pushRedo(task, files.redoPointId, navigation);
 	ctx.ui.notify(report.lines.join("\n"), report.level);
 	if (files !== undefined && files.written.length > 0 && navigation?.outcome !== "moved") {
 		markFiles(task.pi, { kind: "code", text: task.row.preview, files: files.written });
 	}
-	if (files !== undefined) await pushRedo(task, files.redoPointId, navigation);
 }

@@ -3,11 +3,12 @@ import type { ExtensionAPI, ExtensionContext, InputEvent } from "@earendil-works
 import { commandClashes, registerCommands } from "./commands.ts";
 import { toCandyError } from "./errors.ts";
 import { toolGap } from "./gaps.ts";
-import { Lifecycle } from "./lifecycle.ts";
+import { Lifecycle, noteForked } from "./lifecycle.ts";
 import type { LiveSession } from "./live.ts";
 import { NOTE_TYPE, revertedFiles } from "./note.ts";
 import { namedPaths, resolveToolPath } from "./paths.ts";
 import type { Ports } from "./ports.ts";
+import { forgetRedo } from "./redo.ts";
 
 type Handler<E> = (event: E, ctx: ExtensionContext) => Promise<void> | void;
 
@@ -73,7 +74,10 @@ export function install(pi: ExtensionAPI, ports: Ports): { lifecycle: Lifecycle 
 	// Tidying costs time that only a real end of pi can spare.
 	pi.on(
 		"session_shutdown",
-		guarded((event) => lifecycle.stop({ tidy: event.reason === "quit" })),
+		guarded((event, ctx) => {
+			if (event.reason === "fork") noteForked(ctx);
+			return lifecycle.stop({ tidy: event.reason === "quit" });
+		}),
 	);
 
 	pi.on("input", (event) => {
@@ -88,7 +92,7 @@ export function install(pi: ExtensionAPI, ports: Ports): { lifecycle: Lifecycle 
 		const { live } = lifecycle;
 		if (live === undefined) return;
 		await live.operations.begin(ctx.sessionManager.getLeafId(), prompt);
-		if (prompt !== undefined) await live.session.redoClear();
+		if (prompt !== undefined) await forgetRedo(ctx, live);
 	});
 
 	pi.on("before_agent_start", async (event, ctx) => {

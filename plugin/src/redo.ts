@@ -1,10 +1,11 @@
 /** The `/redo` command: takes back the last `/undo`. */
-import type { ExtensionAPI, ExtensionCommandContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
 import type { CandyError } from "./errors.ts";
 import { toCandyError } from "./errors.ts";
 import type { LiveSession } from "./live.ts";
 import { markFiles, returnTo } from "./navigate.ts";
 import type { Level } from "./notices.ts";
+import { mentionsEntry } from "./origin.ts";
 import type { Ports } from "./ports.ts";
 import { applyPlan, failureText, handChanged, keptLines, shortPoint, skippedLines, writtenFiles } from "./restore.ts";
 import type { PlanSummary, RedoItem } from "./store.ts";
@@ -90,7 +91,10 @@ async function redoItem(
 	};
 	const leafId = item.oldLeafId ?? undefined;
 	const pointId = item.pointId ?? undefined;
-	if (leafId !== undefined && ctx.sessionManager.getEntry(leafId) === undefined) return drop("redo.entryGone");
+	if (leafId !== undefined && ctx.sessionManager.getEntry(leafId) === undefined) {
+		if (!(await isElsewhere(ctx, leafId))) return drop("redo.entryGone");
+		return ctx.ui.notify(texts.t("redo.elsewhere"), "warning");
+	}
 	let redone: Redone = { lines: [], level: "info", done: true, written: [] };
 	if (pointId !== undefined) {
 		const plan = await planBack(live, pointId);
@@ -105,6 +109,21 @@ async function redoItem(
 		} else await moveBack(pi, ctx, live, leafId, redone);
 	}
 	ctx.ui.notify(redone.lines.join("\n"), redone.level);
+}
+
+/** Whether another pi with the same session has an entry that this one has never read. */
+async function isElsewhere(ctx: ExtensionContext, entryId: string): Promise<boolean> {
+	if (ctx.sessionManager.getEntry(entryId) !== undefined) return false;
+	const file = ctx.sessionManager.getSessionFile();
+	return file !== undefined && (await mentionsEntry(file, entryId));
+}
+
+/** A new prompt: there is no way forward from here. The undo of another pi with the session is not ours to forget. */
+export async function forgetRedo(ctx: ExtensionContext, live: LiveSession): Promise<void> {
+	const top = await live.session.redoPeek();
+	if (top === null || top === undefined) return;
+	const leafId = top.oldLeafId ?? undefined;
+	if (leafId === undefined || !(await isElsewhere(ctx, leafId))) await live.session.redoClear();
 }
 
 export async function runRedo(

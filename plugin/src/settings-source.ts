@@ -20,8 +20,10 @@ function readObject(path: string): Json | undefined | "unreadable" {
 	let text: string;
 	try {
 		text = readFileSync(path, "utf8");
-	} catch {
-		return undefined;
+	} catch (thrown) {
+		// One that is there and cannot be read may say anything.
+		const code: unknown = typeof thrown === "object" && thrown !== null ? Reflect.get(thrown, "code") : undefined;
+		return code === "ENOENT" || code === "ENOTDIR" ? undefined : "unreadable";
 	}
 	try {
 		const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
@@ -50,7 +52,9 @@ export function readSettingsFiles(files: SettingsFiles, cwd: string, trusted: bo
 	const merged: Json = {};
 	for (const path of paths) {
 		const value = readObject(path);
+		const own = value === "unreadable" ? undefined : value?.["candyUndo"];
 		if (value === "unreadable") unreadable.push(path);
+		else if (own !== undefined && own !== null && !isJson(own)) return { section: own, unreadable };
 		else {
 			for (const [key, field] of Object.entries(section(value))) {
 				if (field !== null) merged[key] = field;

@@ -179,7 +179,7 @@ export class CandySession {
 	}
 
 	redoPeek(): Promise<Native.RedoItem | null> {
-		return lifted(() => this.#native.redoPeek());
+		return hurried(() => this.#native.redoPeek());
 	}
 
 	redoPop(): Promise<void> {

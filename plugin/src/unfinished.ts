@@ -34,7 +34,14 @@ export async function settleUnfinished(
 			return false;
 		}
 		live.unfinished = live.unfinished.filter((other) => other.id !== restore.id);
-		const key = choice === "finish" ? "unfinished.finished" : "unfinished.rolledBack";
+		// Another session's restore can be ended from here, but only that session can go forward again.
+		const own = restore.sessionId === live.session.info().id;
+		if (choice === "finish" && own) {
+			const maxItems = live.settings.maxRedoStackSize;
+			await live.session.redoPush({ type: "code", pointId: restore.redoPointId, maxItems });
+		}
+		const finished = own ? "unfinished.finished" : "unfinished.finishedOther";
+		const key = choice === "finish" ? finished : "unfinished.rolledBack";
 		ctx.ui.notify(texts.t(key, { count: outcome.restored }), "info");
 	}
 	return true;

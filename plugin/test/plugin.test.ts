@@ -323,13 +323,52 @@ test("an interrupted restore is announced once and offered at the next undo", as
 	await first.prompt("first", () => first.write("a.txt", "one"));
 	await first.quit();
 	const data = world.disk.stores.values().next().value?.get("session-1");
-	data?.unfinished.push({ id: "r1", sessionId: "session-1", createdAt: Date.now(), files: 2, redoPointId: "0" });
+	const redoPointId = data?.points[0]?.id ?? "";
+	data?.unfinished.push({ id: "r1", sessionId: "session-1", createdAt: Date.now(), files: 2, redoPointId });
 	const pi = await new StubPi(world, { entries: first.entries }).start();
 	assert.match(pi.notifications[0]?.message ?? "", /restore of 2 files was interrupted/);
 	const said = await pi.command("undo", [/Finish it/, undefined]);
-	assert.deepEqual(said, ["Finished: 1 file restored."]);
+	assert.deepEqual(said, ["Finished: 1 file restored. /redo takes it back."]);
+	assert.equal(data?.redo.at(-1)?.pointId, redoPointId);
 	await pi.command("undo", [undefined]);
 	assert.equal(pi.dialogs.length, 3);
+});
+
+test("an interrupted restore of another session is ended without a redo of its own", async (t) => {
+	const world = makeWorld(t);
+	const pi = await new StubPi(world).start();
+	await pi.prompt("first", () => pi.write("a.txt", "one"));
+	await pi.quit();
+	const data = world.disk.stores.values().next().value?.get("session-1");
+	data?.unfinished.push({ id: "r1", sessionId: "gone", createdAt: Date.now(), files: 2, redoPointId: "0" });
+	const again = await new StubPi(world, { entries: pi.entries }).start();
+	assert.deepEqual(await again.command("undo", [/Finish it/, undefined]), ["Finished: 1 file restored."]);
+	assert.deepEqual(data?.redo, []);
+});
+
+test("an undo that another pi with the session made is left to it", async (t) => {
+	const world = makeWorld(t);
+	const left = await new StubPi(world).start();
+	await left.prompt("first", () => left.write("a.txt", "one"));
+	const shared = structuredClone(left.entries);
+	await left.prompt("second", () => left.write("a.txt", "two"));
+	await left.command("undo --both");
+	const right = await new StubPi(world, { entries: shared }).start();
+	right.sessionFile = join(world.root, "session.jsonl");
+	writeFileSync(right.sessionFile, left.entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+	assert.match((await right.command("redo"))[0] ?? "", /made by another pi/);
+	assert.match((await left.command("redo"))[0] ?? "", /1 file put back/);
+});
+
+test("a fork of an unsaved session inherits", async (t) => {
+	const world = makeWorld(t);
+	const parent = await new StubPi(world).start();
+	await parent.prompt("first", () => parent.write("a.txt", "one"));
+	await parent.quit("fork");
+	const child = new StubPi(world, { entries: structuredClone(parent.entries), sessionId: "session-2" });
+	await child.start("fork");
+	await child.command("undo --code");
+	assert.ok(!existsSync(join(world.cwd, "a.txt")));
 });
 
 test("a stale redo item is dropped with the reason", async (t) => {

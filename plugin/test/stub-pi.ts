@@ -59,6 +59,7 @@ export class StubPi {
 	header: { parentSession?: string } = {};
 	cancelNavigation = false;
 	sessionId: string;
+	sessionFile: string | undefined;
 	#leafId: string | null;
 	readonly #byId = new Map<string, BranchEntry>();
 	readonly #handlers = new Map<string, Handler[]>();
@@ -131,6 +132,7 @@ export class StubPi {
 	context(): object {
 		const manager = {
 			getSessionId: () => this.sessionId,
+			getSessionFile: () => this.sessionFile,
 			getHeader: () => this.header,
 			getLeafId: () => this.#leafId,
 			getLeafEntry: () => this.entry(this.#leafId),

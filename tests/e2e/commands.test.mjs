@@ -347,7 +347,7 @@ test("a restore that kill -9 interrupted is offered at the next undo: roll back,
 	await pi.command("/undo", [{ select: "Decide later", title }, { cancel: true }]);
 	assert.equal(left(), some);
 	const finished = await pi.command("/undo", [{ select: "Finish it", title }, { cancel: true }]);
-	assert.match(finished[0].message, /^Finished: \d+ files? restored\.$/);
+	assert.match(finished[0].message, /^Finished: \d+ files? restored\. \/redo takes it back\.$/);
 	assert.equal(left(), 0);
 	assert.equal(s.read("kept.txt"), "mine");
 	// It is settled: the next undo says nothing of it.

@@ -254,7 +254,6 @@ test("pi that is closed while a dialog is open ends in order, and nothing has ch
 
 test("an undo of one process can only be taken back there, and waits there for it", {
 	timeout,
-	todo: "both share one stack: a redo or a prompt of the other process drops what is not its own",
 }, async (t) => {
 	const s = await candySandbox(t, { files: { "a.txt": "zero", "b.txt": "zero" } });
 	const first = await PiRpc.start(s);

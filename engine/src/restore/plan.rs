@@ -79,8 +79,8 @@ impl FileAction {
 pub enum SkipReason {
     /// What is there now cannot be kept, so it is not replaced.
     State(Reason),
-    /// The wanted state was not captured.
-    NotCaptured,
+    /// The wanted state was not captured, and why.
+    NotCaptured(Reason),
     /// The wanted content was removed from all history on purpose.
     Purged,
     /// The wanted content should be in the store and cannot be read.
@@ -94,7 +94,9 @@ impl SkipReason {
     pub fn word(self) -> &'static str {
         match self {
             Self::State(reason) => reason.word(),
-            Self::NotCaptured => "not-captured",
+            // The one reason that is the user's own setting.
+            Self::NotCaptured(Reason::TooLarge) => "was-too-large",
+            Self::NotCaptured(_) => "not-captured",
             Self::Purged => "purged",
             Self::MissingContent => "missing-content",
             Self::ChangedByHand => "changed-by-hand",
@@ -224,7 +226,7 @@ impl<'a> Planner<'a> {
     fn decide(&self, file: &PlannedFile, obstacle: Option<SkipReason>) -> Result<FileAction, SkipReason> {
         match &file.to {
             Entry::Absent | Entry::File { .. } => {}
-            Entry::NotCaptured { .. } => return Err(SkipReason::NotCaptured),
+            Entry::NotCaptured { reason } => return Err(SkipReason::NotCaptured(*reason)),
             Entry::Purged { .. } => return Err(SkipReason::Purged),
             Entry::Symlink { .. } => return Err(SkipReason::State(Reason::Symlink)),
             Entry::Directory { .. } => return Err(SkipReason::State(Reason::NotAFile)),

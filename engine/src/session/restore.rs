@@ -8,6 +8,7 @@ use crate::id::Id;
 use crate::index::keys;
 use crate::index::rows::{PointKind, RestoreRow};
 use crate::index::tables::{Logical, RowsExt as _};
+use crate::io::path_bytes;
 use crate::journal::Change;
 use crate::object::pending::Pending;
 use crate::restore::{self, CountedPairs, FailedFile, Look, Plan, PlanOptions, Planner, Present, ResumeHow};
@@ -270,7 +271,8 @@ impl Session {
         Ok(())
     }
 
-    /// Restores of this session that a crash interrupted.
+    /// Restores in this workspace that a crash interrupted, whatever session began them: the files are half restored for
+    /// everybody.
     pub fn unfinished_restores(&self) -> Result<Vec<UnfinishedRestore>> {
         if restore::is_restoring(&self.inner, &self.cwd)? {
             // Its owner is alive: it is not interrupted but running.
@@ -279,7 +281,7 @@ impl Session {
         let mut unfinished = Vec::new();
         self.inner.read(|rows| {
             rows.scan::<RestoreRow>(Logical::Restores, b"", &mut |key, row| {
-                if row.session == self.id
+                if row.cwd == path_bytes(&self.cwd)
                     && let Ok(id) = <[u8; 16]>::try_from(key)
                 {
                     unfinished.push(UnfinishedRestore {

@@ -50,6 +50,7 @@ export const en = {
 	"reason.store": "part of the history store",
 	"reason.unreadable": "cannot be read",
 	"reason.unstable": "changed while it was read",
+	"reason.was-too-large": "was over the size limit at that moment",
 	"reason.not-captured": "was not recorded at that moment",
 	"reason.purged": "purged from the history",
 	"reason.no-pre-image": "its earlier content was never seen",
@@ -155,13 +156,19 @@ export const en = {
 	"unfinished.finish": "Finish it",
 	"unfinished.rollback": "Roll it back",
 	"unfinished.later": "Decide later",
-	"unfinished.finished": { one: "Finished: {count} file restored.", other: "Finished: {count} files restored." },
+	"unfinished.finished": {
+		one: "Finished: {count} file restored. /redo takes it back.",
+		other: "Finished: {count} files restored. /redo takes it back.",
+	},
+	"unfinished.finishedOther": { one: "Finished: {count} file restored.", other: "Finished: {count} files restored." },
 	"unfinished.rolledBack": { one: "Rolled back: {count} file.", other: "Rolled back: {count} files." },
 
 	"undo.usage": "/undo does not know “{word}”. Use /undo, /undo 2, /undo --code, /undo 3 --both …",
 	"undo.noSuchRow": "There is no message {number}; the list goes from 1 to {count}.",
 	"undo.nothing": "There is no message to go back to.",
 	"redo.nothing": "There is nothing to redo.",
+	"redo.elsewhere":
+		"The last undo was made by another pi with this session; run /redo there, or start this pi again with --continue.",
 	"redo.entryGone":
 		"The last undo cannot be taken back: its place in the conversation is no longer there. It was dropped.",
 	"redo.pointGone": "The last undo cannot be taken back: the state from before it is no longer kept. It was dropped.",

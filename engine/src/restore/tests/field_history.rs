@@ -195,7 +195,7 @@ fn b15_a_moment_at_which_a_file_was_too_large_is_a_gap_and_no_older_version() {
     world.agent_writes("f", "now");
     let ticket = world.plan(&outcome.point);
     let planned = world.planned(&ticket, "f");
-    assert_eq!((planned.action, planned.reason), (FileAction::Skip, Some(SkipReason::NotCaptured)));
+    assert_eq!((planned.action, planned.reason), (FileAction::Skip, Some(SkipReason::NotCaptured(Reason::TooLarge))));
     assert_eq!(world.session.apply(ticket.id, 0).unwrap().restored, 0);
     assert_eq!(world.text("f").unwrap(), "now");
     for (point, bytes) in [(first, small), (third, smaller)] {
