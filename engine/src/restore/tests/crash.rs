@@ -232,3 +232,28 @@ fn the_next_restore_of_the_session_ends_an_interrupted_one() {
     }
     assert!(met > 10, "{met}");
 }
+
+#[test]
+fn a_restore_that_was_interrupted_is_ended_from_any_session_of_its_workspace() {
+    let mut case = Case::new();
+    case.apply_until(calls_of_a_restore() / 2);
+    case.world.restart();
+    let options = crate::SessionOptions {
+        id: "somebody else".into(),
+        cwd: case.world.cwd.clone(),
+        exclude: vec![],
+        max_file_bytes: 0,
+    };
+    case.world.session = case.world.store.open_session(&options).unwrap();
+    assert_eq!(resume_all(&case.world, ResumeHow::Finish), 1);
+    assert_eq!(case.states(), owned(TARGET));
+    case.world.assert_tidy();
+    let elsewhere = case.world.cwd.parent().unwrap().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let mut other = Case::new();
+    other.apply_until(calls_of_a_restore() / 2);
+    other.world.restart();
+    let options = crate::SessionOptions { id: "far".into(), cwd: elsewhere, exclude: vec![], max_file_bytes: 0 };
+    other.world.session = other.world.store.open_session(&options).unwrap();
+    assert_eq!(other.world.session.unfinished_restores().unwrap(), vec![]);
+}
