@@ -16,7 +16,7 @@ use crate::object::pending::{Pending, PendingObject};
 use crate::session::{Seen, Session, State, Tracked};
 use crate::store::Inner;
 use crate::tree::{Entry, NameError, Reason, TrackedPath};
-use crate::workspace::{Capture, Captures, capture};
+use crate::workspace::{Capture, Captures, Fingerprints, capture, stat_fingerprint};
 
 /// Links followed on the way to a file that does not exist yet.
 const LINKS_MAX: u32 = 40;
@@ -164,11 +164,13 @@ pub(super) struct Resolver<'a> {
     inner: &'a Inner,
     /// Directory as spelled -> resolved, and whether it is or lies in the store.
     directories: HashMap<PathBuf, (PathBuf, bool)>,
+    /// For the looks at the files themselves.
+    fingerprints: Fingerprints,
 }
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(inner: &'a Inner) -> Self {
-        Self { inner, directories: HashMap::new() }
+        Self { inner, directories: HashMap::new(), fingerprints: Fingerprints::default() }
     }
 
     /// Whether the path is, or lies in, the store itself: by identity, whatever it is called.
@@ -180,8 +182,10 @@ impl<'a> Resolver<'a> {
     /// The resolved path, and whether it lies in the store.
     pub(super) fn resolve(&mut self, path: &Path) -> Result<(PathBuf, bool)> {
         if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
-            let (directory, in_store) = match self.directories.get(parent) {
-                Some(known) => known.clone(),
+            let known = self.directories.get(parent).cloned();
+            let again = known.is_some();
+            let (directory, in_store) = match known {
+                Some(known) => known,
                 None => {
                     let directory = resolve(self.inner, parent)?;
                     let known = (directory.clone(), self.is_in_store(&directory));
@@ -190,9 +194,12 @@ impl<'a> Resolver<'a> {
                 }
             };
             let whole = directory.join(name);
-            match self.inner.io.stat(&whole) {
-                Ok(stat) if stat.kind == FileKind::File => return Ok((whole, in_store)),
-                Err(error) if is_absent(&error) => return Ok((whole, in_store)),
+            let io = &*self.inner.io;
+            // Keeping a directory open pays from its second file on.
+            let found = if again { self.fingerprints.of(io, &whole)? } else { stat_fingerprint(io, &whole)? };
+            match found {
+                Some(stat) if stat.kind == FileKind::File => return Ok((whole, in_store)),
+                None => return Ok((whole, in_store)),
                 // A link, a directory, an error: the slow way knows what to make of it.
                 _ => {}
             }

@@ -16,6 +16,6 @@ mod write;
 
 pub(crate) use found::{Found, FoundFile, Source, find, find_in};
 pub(crate) use in_place::write_in_place;
-pub(crate) use read::{Capture, Captures, Fingerprints, capture};
+pub(crate) use read::{Capture, Captures, Fingerprints, capture, stat_fingerprint};
 pub(crate) use walk::{Way, make_way_to, way_to};
 pub(crate) use write::{Backing, Outcome, Place, delete_file, set_mode, write_file};
