@@ -190,6 +190,8 @@ export interface RestoreOutcome {
 	failed: FailedFile[];
 	/** Paths whose bytes changed between plan and write; the bytes found were kept as a version. */
 	kept: string[];
+	/** Directories that deletions left empty, relative to the working directory when inside it. They stay. */
+	emptied: string[];
 }
 
 export type RedoType = "code" | "conversation" | "both";

@@ -6,7 +6,7 @@ import type { Action } from "./menu.ts";
 import { markFiles, type Navigation, rewindTo, type Summary } from "./navigate.ts";
 import type { Level } from "./notices.ts";
 import type { Ports } from "./ports.ts";
-import { applyPlan, failureText, handChanged, keptLines, skippedLines, writtenFiles } from "./restore.ts";
+import { applyPlan, emptiedLines, failureText, handChanged, keptLines, skippedLines, writtenFiles } from "./restore.ts";
 import { gapList, planFor, type UndoRow } from "./rows.ts";
 import type { RedoType } from "./store.ts";
 
@@ -60,7 +60,7 @@ async function restoreFiles(task: Task, report: Report): Promise<FilesDone | und
 	report.lines.push(texts.t("result.restored", { count: outcome.restored }));
 	if (byHand.length > 0)
 		report.lines.push(texts.t("result.byHand", { count: byHand.length, list: texts.list(byHand) }));
-	report.lines.push(...kept, ...skipped);
+	report.lines.push(...kept, ...emptiedLines(texts, outcome), ...skipped);
 	if (task.gaps.length > 0) report.lines.push(texts.t("result.gaps", { list: gapList(texts, task.gaps) }));
 	if (byHand.length + kept.length + skipped.length > 0) worse(report, "warning");
 	return { redoPointId: outcome.redoPoint.id, written: writtenFiles(plan) };

@@ -7,7 +7,7 @@ import { markFiles, returnTo } from "./navigate.ts";
 import type { Level } from "./notices.ts";
 import { mentionsEntry } from "./origin.ts";
 import type { Ports } from "./ports.ts";
-import { applyPlan, failureText, handChanged, keptLines, shortPoint, skippedLines, writtenFiles } from "./restore.ts";
+import { applyPlan, emptiedLines, failureText, handChanged, keptLines, shortPoint, skippedLines, writtenFiles } from "./restore.ts";
 import type { PlanSummary, RedoItem } from "./store.ts";
 
 interface Redone {
@@ -46,7 +46,7 @@ async function putFilesBack(ports: Ports, live: LiveSession, plan: PlanSummary):
 		lines.push(texts.t("result.byHandRedo", values));
 	}
 	const kept = keptLines(texts, outcome);
-	lines.push(...kept, ...skipped);
+	lines.push(...kept, ...emptiedLines(texts, outcome), ...skipped);
 	const level: Level = byHand.length + kept.length + skipped.length > 0 ? "warning" : "info";
 	return { lines, level, done: true, written: writtenFiles(plan) };
 }

@@ -53,6 +53,12 @@ export function keptLines(texts: Texts, outcome: RestoreOutcome): string[] {
 	return count === 0 ? [] : [texts.t("result.kept", { count, list: texts.list(outcome.kept) })];
 }
 
+/** Directories that the agent made for files that are gone again. They stay, since others may want them. */
+export function emptiedLines(texts: Texts, outcome: RestoreOutcome): string[] {
+	const count = outcome.emptied.length;
+	return count === 0 ? [] : [texts.t("result.emptied", { count, list: texts.list(outcome.emptied) })];
+}
+
 /** The files that a plan writes, creates, deletes or gives another mode. */
 export function writtenFiles(plan: PlanSummary): string[] {
 	return plan.files.filter(({ action }) => action !== "skip" && action !== "unchanged").map(({ display }) => display);

@@ -2,7 +2,7 @@
  * A stand-in for the addon: the same contract, kept in memory, with ways to make it fail. It restores real files in
  * test folders, but makes nothing durable and covers only what the plugin's own logic needs.
  */
-import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import type * as Native from "../native/index.d.ts";
 import type { NativeModule } from "../src/native.ts";
@@ -300,6 +300,7 @@ class FakeSession implements Native.Session {
 			skipped: 0,
 			failed: [],
 			kept: [],
+			emptied: [],
 		};
 		for (const { path, display } of plan.files) {
 			if (this.#disk.failedPaths.has(basename(path))) {
@@ -307,8 +308,12 @@ class FakeSession implements Native.Session {
 				continue;
 			}
 			const wanted = plan.target.get(path) ?? null;
-			if (wanted === null) rmSync(path, { force: true });
-			else {
+			if (wanted === null) {
+				rmSync(path, { force: true });
+				if (readdirSync(dirname(path)).length === 0) {
+					outcome.emptied.push(relative(this.#data.cwd, dirname(path)));
+				}
+			} else {
 				mkdirSync(dirname(path), { recursive: true });
 				writeFileSync(path, wanted);
 			}
@@ -328,6 +333,7 @@ class FakeSession implements Native.Session {
 			skipped: 0,
 			failed: [],
 			kept: [],
+			emptied: [],
 		};
 	}
 

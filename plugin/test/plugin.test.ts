@@ -371,6 +371,15 @@ test("a fork of an unsaved session inherits", async (t) => {
 	assert.ok(!existsSync(join(world.cwd, "a.txt")));
 });
 
+test("directories that an undo leaves empty are named", async (t) => {
+	const world = makeWorld(t);
+	const pi = await new StubPi(world).start();
+	await pi.prompt("first", () => pi.write("made/by/agent.txt", "one"));
+	const [said] = await pi.command("undo --code");
+	assert.equal(said, "1 file restored.\n1 directory is empty now and was left: made/by");
+	assert.ok(existsSync(join(world.cwd, "made", "by")));
+});
+
 test("a stale redo item is dropped with the reason", async (t) => {
 	const world = makeWorld(t);
 	const pi = await new StubPi(world).start();

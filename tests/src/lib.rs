@@ -13,6 +13,7 @@
 //! | [`verify`] | a store compared with what was promised |
 //! | [`worker`] | what a worker process is told to do |
 //! | [`crash`] | agents on one store that are killed, or compete |
+//! | [`coverage`] | the page that says which test keeps which promise |
 //! | [`inventory`] | everything that can be seen of a store |
 //! | [`sample`] | a small store with everything in it |
 //! | [`damage_trial`] | damages of a store, and whether they are found |
@@ -29,6 +30,7 @@
 pub mod agent;
 pub mod baseline;
 pub mod child;
+pub mod coverage;
 pub mod crash;
 pub mod damage;
 pub mod damage_trial;

@@ -1,7 +1,7 @@
 //! Applying a plan.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
@@ -82,8 +82,17 @@ pub(crate) fn apply(
     for (file, result) in files.iter().zip(write_all(&restore, &files)) {
         applied.count(&file.path, &file.to, result);
     }
+    applied.emptied = emptied(inner, cwd, &files);
     finish(inner, session, (!restore.is_torn()).then_some(id), &mut applied);
     Ok(applied)
+}
+
+/// Directories of deleted files that hold nothing any more.
+fn emptied(inner: &Inner, cwd: &Path, files: &[&PlannedFile]) -> Vec<PathBuf> {
+    let deleted = files.iter().filter(|file| file.action == FileAction::Delete);
+    let parents: BTreeSet<PathBuf> =
+        deleted.filter_map(|file| file.path.resolve(cwd).parent().map(Path::to_path_buf)).collect();
+    parents.into_iter().filter(|parent| inner.io.list(parent).is_ok_and(|names| names.is_empty())).collect()
 }
 
 /// Takes all steps. Each waits for the disk most of the time, so several are taken at once; the file system then makes

@@ -59,6 +59,8 @@ pub(crate) struct Applied {
     pub(crate) skipped: u64,
     /// Files that could not be restored. The others were.
     pub(crate) failed: Vec<FailedFile>,
+    /// Directories that the deletions left empty. They stay: nobody knows who wants them.
+    pub(crate) emptied: Vec<PathBuf>,
     /// States that files were brought to. They are noted as what the agent left behind, so that a change by hand after
     /// a restore is told from the restore.
     pub(crate) noted: Vec<(TrackedPath, Entry)>,

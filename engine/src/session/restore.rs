@@ -1,7 +1,7 @@
 //! Going back and forward: which state a session means, and the steps around a restore.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::id::Id;
@@ -11,7 +11,7 @@ use crate::index::tables::{Logical, RowsExt as _};
 use crate::io::path_bytes;
 use crate::journal::Change;
 use crate::object::pending::Pending;
-use crate::restore::{self, CountedPairs, FailedFile, Look, Plan, PlanOptions, Planner, Present, ResumeHow};
+use crate::restore::{self, Applied, CountedPairs, FailedFile, Look, Plan, PlanOptions, Planner, Present, ResumeHow};
 use crate::session::manifest::Manifest;
 use crate::session::points::Point;
 use crate::session::snapshot::SnapshotRequest;
@@ -79,6 +79,22 @@ pub struct RestoreReport {
     pub failed: Vec<FailedFile>,
     /// Paths at which bytes were found that the plan had not seen; they are kept as a point of kind `Kept`.
     pub kept: Vec<TrackedPath>,
+    /// Directories that the deletions left empty; they stay.
+    pub emptied: Vec<PathBuf>,
+}
+
+impl RestoreReport {
+    fn new(redo_point: Point, applied: Applied, kept: Kept) -> Self {
+        Self {
+            redo_point,
+            restored: applied.restored,
+            unchanged: applied.unchanged,
+            skipped: applied.skipped,
+            failed: applied.failed,
+            kept: kept.paths,
+            emptied: applied.emptied,
+        }
+    }
 }
 
 /// A restore that a crash interrupted.
@@ -237,14 +253,7 @@ impl Session {
             (redo_point.id, redo_point.roots),
             &mut |path, entry, pending| self.keep(&mut kept, path, entry, pending),
         )?;
-        Ok(RestoreReport {
-            redo_point,
-            restored: applied.restored,
-            unchanged: applied.unchanged,
-            skipped: applied.skipped,
-            failed: applied.failed,
-            kept: kept.paths,
-        })
+        Ok(RestoreReport::new(redo_point, applied, kept))
     }
 
     /// Keeps bytes that no plan had seen as a point of their own, durable when this returns.
@@ -306,14 +315,7 @@ impl Session {
         let applied = restore::resume(&self.inner, &lock, id, how, &mut |path, entry, pending| {
             self.keep(&mut kept, path, entry, pending)
         })?;
-        Ok(RestoreReport {
-            redo_point,
-            restored: applied.restored,
-            unchanged: applied.unchanged,
-            skipped: applied.skipped,
-            failed: applied.failed,
-            kept: kept.paths,
-        })
+        Ok(RestoreReport::new(redo_point, applied, kept))
     }
 
     /// The tracked path of an absolute path, by its letters.

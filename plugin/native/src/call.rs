@@ -81,3 +81,22 @@ fn panicked(payload: &(dyn Any + Send)) -> Error {
     };
     Error::new(ErrorKind::Internal, "finish the operation").cause(cause)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{caught, silence_panics};
+    use candy_store::ErrorKind;
+
+    #[test]
+    fn a_panic_becomes_an_error_that_says_where() {
+        silence_panics();
+        let words: fn() -> candy_store::Result<()> = || panic!("the shelf {} broke", 3);
+        let error = caught(words).expect_err("it panicked");
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        let text = error.to_string();
+        assert!(text.contains("the shelf 3 broke") && text.contains("call.rs"), "{text}");
+        let other = caught(|| -> candy_store::Result<()> { std::panic::panic_any(7) }).expect_err("it panicked");
+        assert!(other.to_string().contains("no message"), "{other}");
+        assert_eq!(caught(|| Ok(5)).ok(), Some(5));
+    }
+}

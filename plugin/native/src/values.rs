@@ -485,6 +485,8 @@ pub struct RestoreOutcome {
     pub failed: Vec<FailedFile>,
     /// Paths at which unexpected bytes were found and kept.
     pub kept: Vec<String>,
+    /// Directories left empty, below the workspace where they are.
+    pub emptied: Vec<String>,
 }
 
 impl RestoreOutcome {
@@ -504,6 +506,7 @@ impl RestoreOutcome {
             skipped: number(report.skipped),
             failed: report.failed.into_iter().map(failed).collect(),
             kept: report.kept.into_iter().map(kept).collect(),
+            emptied: report.emptied.iter().map(|path| text(path.strip_prefix(cwd).unwrap_or(path))).collect(),
         }
     }
 }

@@ -81,4 +81,5 @@ export const OUTCOME = {
 	skipped: "number",
 	failed: "array",
 	kept: "array",
+	emptied: "array",
 };

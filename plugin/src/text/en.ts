@@ -121,6 +121,10 @@ export const en = {
 		one: "{count} file had changes made after the undo; they are kept as a version ({point}): {list}",
 		other: "{count} files had changes made after the undo; they are kept as versions ({point}): {list}",
 	},
+	"result.emptied": {
+		one: "{count} directory is empty now and was left: {list}",
+		other: "{count} directories are empty now and were left: {list}",
+	},
 	"result.gaps": "Not covered by this undo: {list}",
 	"result.conversation": "The conversation is back to before “{text}”.",
 	"result.summarized": "The conversation is back to before “{text}”, with a summary of what followed.",

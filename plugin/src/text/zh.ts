@@ -111,6 +111,7 @@ export const zh = {
 	"result.kept": "{count} 个文件在恢复过程中被改动，当时的内容已另存为版本：{list}",
 	"result.byHand": "{count} 个文件含有手动修改，/redo 可以找回：{list}",
 	"result.byHandRedo": "{count} 个文件在 undo 之后又被修改，修改已另存为版本（{point}）：{list}",
+	"result.emptied": "{count} 个目录现在是空的，已保留：{list}",
 	"result.gaps": "本次回退未覆盖：{list}",
 	"result.conversation": "对话已回到「{text}」之前。",
 	"result.summarized": "对话已回到「{text}」之前，并附上其后内容的摘要。",

@@ -393,11 +393,14 @@ fn c21_one_byte_of_a_long_line_and_a_hundred_thousand_changed_lines_are_counted_
 }
 
 #[test]
-fn c22_directories_that_the_agent_made_stay() {
+fn c22_directories_that_the_agent_made_stay_and_are_named() {
     let world = World::new();
     let point = world.point();
     world.agent_writes("a/b/c/d.txt", "d");
-    assert_eq!(world.undo(&point).restored, 1);
+    world.agent_writes("shared/agent.txt", "d");
+    world.write("shared/mine.txt", "mine");
+    let report = world.undo(&point);
+    assert_eq!((report.restored, report.emptied), (2, vec![world.path("a/b/c")]));
     assert!(world.path("a/b/c").is_dir());
     assert_eq!(fs::read_dir(world.path("a/b/c")).unwrap().count(), 0);
 }

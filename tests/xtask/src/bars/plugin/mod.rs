@@ -1,5 +1,6 @@
 //! The bars of the plugin: what a person at the keyboard waits for, and the shape of its code.
 
+mod coverage;
 mod shape;
 mod speed;
 
@@ -9,5 +10,6 @@ use crate::bars::Bar;
 pub(crate) const BARS: &[Bar] = &[
     Bar { number: 1, about: "the picker", measure: speed::measure_picker },
     Bar { number: 2, about: "the agent's way through the plugin", measure: speed::measure_hooks },
+    Bar { number: 3, about: "every promise has a test", measure: coverage::measure },
     Bar { number: 4, about: "the shape of the TypeScript", measure: shape::measure },
 ];
