@@ -432,7 +432,7 @@ test("files that outgrow the limit, have a second name or are protected stay as 
 		problems(pi).filter((text) => /could not be recorded: .*grows\.txt \(over the size/.test(text)).length,
 		1,
 	);
-	assert.match((await menu(pi, /small again/)).title, /grows\.txt \(left alone: was not recorded at that moment\)/);
+	assert.match((await menu(pi, /small again/)).title, /grows\.txt \(left alone: was over the size limit at that moment\)/);
 	await undo(pi, /xxxx/, CODE);
 	assert.equal(s.read("grows.txt"), "one");
 });

@@ -87,12 +87,13 @@ pub(crate) fn apply(
     Ok(applied)
 }
 
-/// Directories of deleted files that hold nothing any more.
+/// Directories of deleted files that hold nothing any more, but for the workspace itself, which nobody made for a file.
 fn emptied(inner: &Inner, cwd: &Path, files: &[&PlannedFile]) -> Vec<PathBuf> {
     let deleted = files.iter().filter(|file| file.action == FileAction::Delete);
     let parents: BTreeSet<PathBuf> =
         deleted.filter_map(|file| file.path.resolve(cwd).parent().map(Path::to_path_buf)).collect();
-    parents.into_iter().filter(|parent| inner.io.list(parent).is_ok_and(|names| names.is_empty())).collect()
+    let is_empty = |parent: &PathBuf| inner.io.list(parent).is_ok_and(|names| names.is_empty());
+    parents.into_iter().filter(|parent| parent != cwd && is_empty(parent)).collect()
 }
 
 /// Takes all steps. Each waits for the disk most of the time, so several are taken at once; the file system then makes

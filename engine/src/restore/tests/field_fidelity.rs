@@ -406,6 +406,16 @@ fn c22_directories_that_the_agent_made_stay_and_are_named() {
 }
 
 #[test]
+fn c22_a_workspace_that_an_undo_leaves_empty_is_nothing_to_speak_of() {
+    let world = World::new();
+    let point = world.point();
+    world.agent_writes("only.txt", "x");
+    let report = world.undo(&point);
+    assert_eq!(fs::read_dir(&world.cwd).unwrap().count(), 0);
+    assert_eq!((report.restored, report.emptied), (1, vec![]));
+}
+
+#[test]
 fn c23_names_reserved_elsewhere_and_paths_at_the_limit_come_back() {
     let world = World::new();
     // As deep as the system's limit of 4095 bytes allows, with a last component of 255.
