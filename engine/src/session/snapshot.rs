@@ -339,23 +339,26 @@ impl Session {
             }
             Ok(new)
         })?;
-        let bases: Vec<Option<Base>> = new
-            .iter()
-            .map(|at| {
-                // A base that cannot be read only costs the delta.
-                let hash = chunk[*at].before?;
-                self.inner.delta_base(hash).ok()
-            })
-            .collect();
-        let encode = |(at, base): (&usize, &Option<Base>)| {
+        let encode = |at: &usize| {
+            // A base that cannot be read only costs the delta.
+            let base: Option<Base> = chunk[*at].before.and_then(|hash| self.inner.delta_base(hash).ok());
             let captured = &captured[*at].0;
             let (bytes, content) = (captured.bytes.as_ref()?, captured.entry.content()?);
             Some(PendingObject::blob(content, Arc::clone(bytes), base.as_ref()))
         };
         let objects: Vec<PendingObject> = if few {
-            new.iter().zip(&bases).filter_map(encode).collect()
+            let (mine, others) = new.split_at(new.len().div_ceil(2));
+            std::thread::scope(|scope| {
+                let others = (!others.is_empty()).then(|| scope.spawn(|| others.iter().filter_map(encode).collect()));
+                let mut objects: Vec<PendingObject> = mine.iter().filter_map(encode).collect();
+                if let Some(others) = others {
+                    let others: Vec<_> = others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    objects.extend(others);
+                }
+                objects
+            })
         } else {
-            self.inner.pool().install(|| new.par_iter().zip(&bases).filter_map(encode).collect())
+            self.inner.pool().install(|| new.par_iter().filter_map(encode).collect())
         };
         captured.iter_mut().for_each(|(captured, _)| captured.bytes = None);
         Ok((captured, objects))

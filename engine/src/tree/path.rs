@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +30,11 @@ pub enum NameError {
     NotAbsolute,
 }
 
-/// A path below a root: components joined by `/`, each a name that cannot leave the tree. Bytes, not UTF-8.
+/// A path below a root: components joined by `/`, each a name that cannot leave the tree. Bytes, not UTF-8. Clones share
+/// them: every point of a session names the same paths.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
-pub struct ManifestPath(Vec<u8>);
+pub struct ManifestPath(Arc<[u8]>);
 
 impl ManifestPath {
     /// Checks bytes from anywhere.
@@ -49,7 +51,7 @@ impl ManifestPath {
                 _ => {}
             }
         }
-        Ok(Self(bytes.to_vec()))
+        Ok(Self(bytes.into()))
     }
 
     /// The bytes.
@@ -83,7 +85,7 @@ impl TryFrom<Vec<u8>> for ManifestPath {
 
 impl From<ManifestPath> for Vec<u8> {
     fn from(path: ManifestPath) -> Self {
-        path.0
+        path.0.to_vec()
     }
 }
 

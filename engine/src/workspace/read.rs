@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::io::{Dir, File, FileKind, Io, Stat, is_absent, path_bytes};
+use crate::io::{Dir, File, FileKind, Io, Stat, bytes_path, is_absent, path_bytes};
 use crate::limits::{BLOB_BYTES_MAX, CAPTURE_TRIES};
 use crate::tree::Reason;
 use crate::workspace::walk::{Way, way_to};
@@ -199,17 +199,26 @@ pub(crate) fn stat_fingerprint(io: &dyn Io, path: &Path) -> Result<Option<Stat>>
 /// [`stat_fingerprint`] of many files, most of them of the same directory as the one before: that one is kept open.
 #[derive(Debug, Default)]
 pub(crate) struct Fingerprints {
-    last: Option<(PathBuf, Box<dyn Dir>)>,
+    /// The directory that was looked into last, by its bytes.
+    parent: Vec<u8>,
+    /// `None`: it cannot be opened.
+    dir: Option<Box<dyn Dir>>,
 }
 
 impl Fingerprints {
     /// As [`stat_fingerprint`] does, for paths whose links are resolved.
     pub(crate) fn of(&mut self, io: &dyn Io, path: &Path) -> Result<Option<Stat>> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return stat_fingerprint(io, path) };
-        if !matches!(&self.last, Some((last, _)) if last == parent) {
-            self.last = io.open_dir(parent).ok().map(|dir| (parent.to_path_buf(), dir));
+        // By bytes: taking paths apart by components costs as much as the look itself.
+        let bytes = path_bytes(path);
+        let Some(slash) = bytes.iter().rposition(|byte| *byte == b'/').filter(|at| *at > 0) else {
+            return stat_fingerprint(io, path);
+        };
+        let (parent, name) = (&bytes[..slash], &bytes[slash + 1..]);
+        if self.parent != parent {
+            self.parent = parent.to_vec();
+            self.dir = io.open_dir(&bytes_path(parent)).ok();
         }
-        match self.last.as_ref().map(|(_, dir)| dir.stat(path_bytes(Path::new(name)))) {
+        match self.dir.as_ref().map(|dir| dir.stat(name)) {
             Some(Ok(stat)) => Ok(Some(stat)),
             // Whether it is absent for certain tells only the whole way: the directory may have been made anew.
             _ => stat_fingerprint(io, path),
