@@ -40,6 +40,7 @@ export function diffSpec(live: Pick<LiveSession, "texts" | "session">, plan: Pla
 			loading: texts.t("diff.loading"),
 			empty: texts.t("diff.empty"),
 			noNewline: texts.t("diff.noNewline"),
+			cut: texts.t("diff.cut"),
 			position: (file, total) => texts.t("diff.position", { file, total }),
 			failed: (reason) => texts.t("diff.failed", { reason }),
 			onlyLineEndings: (how) => texts.t(`diff.endings.${how}`),

@@ -59,6 +59,7 @@ export interface DiffSpec {
 		/** There is no diff to show. */
 		empty: string;
 		noNewline: string;
+		cut: string;
 		position(file: number, files: number): string;
 		failed(reason: string): string;
 		onlyLineEndings(how: LineEndings): string;

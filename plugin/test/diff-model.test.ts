@@ -124,6 +124,11 @@ test("no files and a screen of one line do no harm", () => {
 
 const HEAD = "--- a/x\n+++ b/x\n";
 
+test("a diff whose rest was left out ends with that remark", () => {
+	const diff = `${HEAD}@@ -1 +1 @@\n-x\n+y\n\\ The rest of this diff is too long to be shown\n`;
+	assert.deepEqual(parsed(diff).lines.at(-1), { kind: "cut", text: "", number: 0 });
+});
+
 test("a diff is read with the numbers of its lines, whatever the lines look like", () => {
 	const diff = `${HEAD}@@ -3,3 +3,4 @@\n same\n--- sql comment\n+++ c\n+@@ -1 +1 @@\n last\n\\ No newline at end of file\n@@ -90 +91 @@\n-x\n+y\n`;
 	const { lines, numberMax, onlyLineEndings, mixedEndings } = parsed(diff);
@@ -172,6 +177,7 @@ test("diffs are loaded one after another, and no more once the view is closed", 
 		loading: "loading",
 		empty: "empty",
 		noNewline: "",
+		cut: "",
 		position: () => "",
 		failed: (reason: string) => `failed: ${reason}`,
 		onlyLineEndings: (how: string) => how,

@@ -98,6 +98,7 @@ export const en = {
 	"diff.chmod": "Only the mode would change.",
 	"diff.skip": "Nothing happens to this file: {reason}.",
 	"diff.failed": "The changes cannot be shown: {reason}",
+	"diff.cut": "(the rest is too long to be shown)",
 	"diff.noNewline": "(no line break at the end of the file)",
 	"diff.endings.toLf": "Only the line endings differ: CRLF now, LF after the undo.",
 	"diff.endings.toCrlf": "Only the line endings differ: LF now, CRLF after the undo.",

@@ -97,6 +97,7 @@ export const zh = {
 	"diff.chmod": "只会改动权限。",
 	"diff.skip": "此文件保持原样：{reason}。",
 	"diff.failed": "无法显示改动：{reason}",
+	"diff.cut": "（其余部分太长，未显示）",
 	"diff.noNewline": "（文件末尾没有换行）",
 	"diff.endings.toLf": "只有换行符不同：现在是 CRLF，回退后是 LF。",
 	"diff.endings.toCrlf": "只有换行符不同：现在是 LF，回退后是 CRLF。",

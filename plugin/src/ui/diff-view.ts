@@ -148,9 +148,10 @@ export class DiffView implements Component {
 
 	#line(line: DiffLine, body: Body, width: number, language: string | undefined): string {
 		const { theme } = this.#host;
-		const { noNewline } = this.#spec.labels;
+		const { noNewline, cut } = this.#spec.labels;
 		if (line.kind === "hunk") return theme.fg("dim", ` ${line.text}`);
 		const gutter = String(body.numberMax).length;
+		if (line.kind === "cut") return theme.fg("dim", `${" ".repeat(gutter + 4)}${cut}`);
 		if (line.kind === "noNewline") return theme.fg("dim", `${" ".repeat(gutter + 4)}${noNewline}`);
 		const sign = { context: " ", added: "+", removed: "-" }[line.kind];
 		const colour = { context: "toolDiffContext", added: "toolDiffAdded", removed: "toolDiffRemoved" } as const;

@@ -1,7 +1,7 @@
 /** Reads unified diffs, as the engine writes them, in steps short enough to let others work in between. */
 import type { LineEndings } from "../ports.ts";
 
-export type DiffLineKind = "hunk" | "context" | "added" | "removed" | "noNewline";
+export type DiffLineKind = "hunk" | "context" | "added" | "removed" | "noNewline" | "cut";
 
 export interface DiffLine {
 	kind: DiffLineKind;
@@ -96,8 +96,11 @@ export function* parseDiff(diff: string): Generator<void, ParsedDiff> {
 			const kind = line.startsWith("+") ? "added" : "removed";
 			endings.see(kind, text);
 			lines.push({ kind, text, number: kind === "added" ? newNumber++ : oldNumber++ });
-		} else if (line.startsWith("\\")) lines.push({ kind: "noNewline", text: "", number: 0 });
-		else {
+		} else if (line.startsWith("\\")) {
+			// The other remark of the engine is that the rest of a very long diff was left out.
+			const kind = line.startsWith("\\ No newline") ? "noNewline" : "cut";
+			lines.push({ kind, text: "", number: 0 });
+		} else {
 			lines.push({ kind: "context", text, number: newNumber++ });
 			oldNumber++;
 		}
