@@ -280,21 +280,26 @@ impl Session {
         if request.add.is_empty() {
             return Ok(Vec::new());
         }
-        let resolved: Vec<(PathBuf, bool)> = self.inner.pool().install(|| {
-            let paths = request.add.par_iter();
-            paths
-                .map_init(|| Resolver::new(&self.inner), |resolver, path| resolver.resolve(path))
-                .collect::<Result<_>>()
-        })?;
-        for (path, (resolved, in_store)) in request.add.iter().zip(resolved) {
+        let place = |resolver: &mut Resolver<'_>, path: &PathBuf| -> Result<Result<(TrackedPath, PathBuf), Reason>> {
+            let (resolved, in_store) = resolver.resolve(path)?;
             if let Some(reason) = self.refusal(path, &resolved, in_store) {
-                not_captured.push(NotCaptured { path: path.clone(), reason, detail: None });
-                continue;
+                return Ok(Err(reason));
             }
             let key = TrackedPath::new(&self.cwd, &resolved)
                 .map_err(|error| Error::new(ErrorKind::BadName, "track").at(path).because(error))?;
-            if !state.tracked.contains_key(&key) {
-                added.insert(key.clone(), self.candidate(key, resolved, before, None));
+            Ok(Ok((key, resolved)))
+        };
+        let places: Vec<_> = self.inner.pool().install(|| {
+            let paths = request.add.par_iter();
+            paths.map_init(|| Resolver::new(&self.inner), place).collect::<Result<_>>()
+        })?;
+        for (path, place) in request.add.iter().zip(places) {
+            match place {
+                Err(reason) => not_captured.push(NotCaptured { path: path.clone(), reason, detail: None }),
+                Ok((key, _)) if state.tracked.contains_key(&key) => {}
+                Ok((key, resolved)) => {
+                    added.insert(key.clone(), self.candidate(key, resolved, before, None));
+                }
             }
         }
         Ok(added.into_values().collect())

@@ -1,7 +1,7 @@
 //! Reads files of a workspace.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -53,17 +53,20 @@ fn capture_way(way: &Way, bytes_max: u64) -> Capture {
 /// Reads many files, most of them of the same directory as the one before: that one is kept open.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
-    last: Option<(PathBuf, Box<dyn Dir>)>,
+    /// By its bytes: taking paths apart by components costs as much as the look itself.
+    parent: Vec<u8>,
+    dir: Option<Box<dyn Dir>>,
 }
 
 impl Captures {
     /// As [`capture`] does.
     pub(crate) fn capture(&mut self, io: &dyn Io, path: &Path, bytes_max: u64) -> Result<Capture> {
-        if let Some((parent, dir)) = &self.last
-            && path.parent() == Some(parent)
-            && let Some(name) = path.file_name()
+        let parent_and_name = split_bytes(path);
+        if let Some((parent, name)) = parent_and_name
+            && self.parent == parent
+            && let Some(dir) = &self.dir
         {
-            match capture_in(&**dir, path_bytes(Path::new(name)), bytes_max) {
+            match capture_in(&**dir, name, bytes_max) {
                 // The directory may have been made anew since it was opened: only the whole way tells.
                 Capture::Absent | Capture::NotCaptured { .. } => {}
                 captured => return Ok(captured),
@@ -71,11 +74,19 @@ impl Captures {
         }
         let way = way_to(io, path)?;
         let captured = capture_way(&way, bytes_max);
-        if let (Way::Open { dir, .. }, Some(parent)) = (way, path.parent()) {
-            self.last = Some((parent.to_path_buf(), dir));
+        if let (Way::Open { dir, .. }, Some((parent, _))) = (way, parent_and_name) {
+            self.parent = parent.to_vec();
+            self.dir = Some(dir);
         }
         Ok(captured)
     }
+}
+
+/// Directory and name of a resolved path; `None` right below the root.
+fn split_bytes(path: &Path) -> Option<(&[u8], &[u8])> {
+    let bytes = path_bytes(path);
+    let slash = bytes.iter().rposition(|byte| *byte == b'/').filter(|at| *at > 0)?;
+    Some((&bytes[..slash], &bytes[slash + 1..]))
 }
 
 /// Reads a file of an open directory.
@@ -208,12 +219,7 @@ pub(crate) struct Fingerprints {
 impl Fingerprints {
     /// As [`stat_fingerprint`] does, for paths whose links are resolved.
     pub(crate) fn of(&mut self, io: &dyn Io, path: &Path) -> Result<Option<Stat>> {
-        // By bytes: taking paths apart by components costs as much as the look itself.
-        let bytes = path_bytes(path);
-        let Some(slash) = bytes.iter().rposition(|byte| *byte == b'/').filter(|at| *at > 0) else {
-            return stat_fingerprint(io, path);
-        };
-        let (parent, name) = (&bytes[..slash], &bytes[slash + 1..]);
+        let Some((parent, name)) = split_bytes(path) else { return stat_fingerprint(io, path) };
         if self.parent != parent {
             self.parent = parent.to_vec();
             self.dir = io.open_dir(&bytes_path(parent)).ok();

@@ -21,7 +21,7 @@ const BATCH_FILES: usize = 1000;
 /// Measures the three lines.
 pub(crate) fn measure() -> Result<Vec<Line>, Failure> {
     let single = through_the_addon(300)?;
-    let batch = batch(3)?;
+    let batch = batch(7)?;
     let pair = |paired: &Paired| format!("{} / {}", show(paired.subject.median()), show(paired.baseline.median()));
     let again = format!("{} tool calls, {:.0} ns each", single.again_calls, single.again_ns_per_call);
     let moved = single.again_addon_calls + single.again_bytes;
