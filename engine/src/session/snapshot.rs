@@ -420,6 +420,15 @@ impl Session {
         if points_max == 0 || !counted(kind) {
             return Ok(Vec::new());
         }
+        // Counting keys is cheap; reading the rows of a long session is not, and is needed only at the cap.
+        let mut all: u64 = 0;
+        rows.scan_raw(Logical::Points, &keys::session_prefix(&self.id), &mut |_, _| {
+            all += 1;
+            Ok(true)
+        })?;
+        if all < points_max {
+            return Ok(Vec::new());
+        }
         let points: Vec<_> = rows.points(&self.id)?.into_iter().filter(|(_, point)| counted(point.kind)).collect();
         // The new point is one of them, and always stays.
         let Some(mut excess) = (points.len() as u64 + 1).checked_sub(points_max) else { return Ok(Vec::new()) };
