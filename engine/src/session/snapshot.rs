@@ -352,16 +352,7 @@ impl Session {
             Some(PendingObject::blob(content, Arc::clone(bytes), base.as_ref()))
         };
         let objects: Vec<PendingObject> = if few {
-            let (mine, others) = new.split_at(new.len().div_ceil(2));
-            std::thread::scope(|scope| {
-                let others = (!others.is_empty()).then(|| scope.spawn(|| others.iter().filter_map(encode).collect()));
-                let mut objects: Vec<PendingObject> = mine.iter().filter_map(encode).collect();
-                if let Some(others) = others {
-                    let others: Vec<_> = others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                    objects.extend(others);
-                }
-                objects
-            })
+            new.iter().filter_map(encode).collect()
         } else {
             self.inner.pool().install(|| new.par_iter().filter_map(encode).collect())
         };
