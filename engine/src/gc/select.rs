@@ -7,7 +7,6 @@ use crate::gc::orphan_lock;
 use crate::gc::simulate::Links;
 use crate::index::rows::SegmentRow;
 use crate::index::tables::{Logical, Rows};
-
 use crate::lock::Lock;
 use crate::segment::segment_lock_path;
 use crate::store::Inner;
